@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from neologue.device import contribution, policy
+from neologue.device.network import handover
+from neologue.device.network.handover import HandedRequest, HandoverTransport
+from neologue.device.network.transport import Response
 from neologue.device.policy import Policy
 from neologue.language import vocabulary, word_form
 from neologue.language.alphabet import Alphabet
@@ -475,6 +478,46 @@ def a_succession_goes_before_a_revocation(patch: Patch) -> None:
 @mutant("K4", "succession.json")
 def the_pinned_key_stays_trusted(patch: Patch) -> None:
     wrap(patch, KeyHistory, "path", lambda really, history, *pin: really(history, *pin)[:1])
+
+
+# Hand-over by file
+
+
+@mutant("H1", "handover.json")
+def a_request_is_named_without_a_line_break(patch: Patch) -> None:
+    def name(request: HandedRequest) -> str:
+        return hashlib.sha256(f"{request.method} {request.path}".encode() + request.body).hexdigest()
+
+    patch.setattr(HandedRequest, "name", property(name))
+
+
+@mutant("H1", "handover.json")
+def documents_go_round_with_the_answers(patch: Patch) -> None:
+    patch.setattr(handover, "_KEPT", ("nowhere",))
+
+
+@mutant("H1", "handover.json")
+def what_was_used_does_not_come_back(patch: Patch) -> None:
+    patch.setattr(handover, "_KEPT", ("/",))
+
+
+@mutant("H1", "handover.json")
+def a_request_for_a_document_has_no_type(patch: Patch) -> None:
+    def write(really: Callable[[HandedRequest], bytes], request: HandedRequest) -> bytes:
+        return really(replace(request, kind="") if request.method == "GET" else request)
+
+    wrap(patch, HandedRequest, "__bytes__", write)
+
+
+@mutant("H2", "handover.json")
+def an_answer_is_used_again(patch: Patch) -> None:
+    def request(really: Callable[..., Response], transport: HandoverTransport, *given: Any) -> Response:  # noqa: ANN401
+        kept = dict(transport._answers)
+        response = really(transport, *given)
+        transport._answers = kept
+        return response
+
+    wrap(patch, HandoverTransport, "request", request)
 
 
 # The usual limits

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +11,10 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.device.contribution import counting_words
+from neologue.device.network.handover import HandedRequest, HandoverTransport, answer_items
+from neologue.device.network.transport import JSON, OCTETS, Response
 from neologue.device.policy import Policy
-from neologue.errors import DocumentError, PolicyError
+from neologue.errors import DocumentError, LaterError, PolicyError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
@@ -20,7 +24,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm
 from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.documents import read_known, read_layer
+from neologue.protocol.documents import LARGEST_DOCUMENT, read_known, read_layer
 from neologue.protocol.invitation import invite
 from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
 
@@ -414,7 +418,79 @@ def policy() -> list[Vector]:
     ]
 
 
+# Hand-over by file
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request of a device, and the answer that was carried back."""
+
+    method: str
+    path: str
+    body: bytes = b""
+    status: int = 200
+    answer: bytes = b"{}"
+    retry_after: str | None = None
+
+    @property
+    def request(self) -> HandedRequest:
+        """The request, in its file."""
+        kind = OCTETS if self.path == "/v1/reports" else JSON
+        return HandedRequest(self.method, self.path, self.body, kind)
+
+    @property
+    def told(self) -> Vector:
+        """The request in a vector."""
+        request = self.request
+        return {"method": request.method, "path": request.path, "type": request.kind, "body": request.body.hex()}
+
+
+def handover_case(name: str, carried: list[Exchange], *asked: Exchange) -> Vector:
+    """What a step asks for that finds some answers in its file: all but the last, whose request it leaves."""
+    answers = {each.request.name: Response(each.status, each.answer, each.retry_after) for each in carried}
+    file = {"handover": 1, "answers": answer_items(answers)}
+    transport = HandoverTransport(json.dumps(file).encode())
+    used = []
+    for each in asked[:-1]:
+        told = each.request
+        answer = transport.request(told.method, told.path, told.body, told.kind, LARGEST_DOCUMENT)
+        used.append(
+            {**each.told, "status": answer.status, "retry_after": answer.retry_after, "answer": answer.body.hex()}
+        )
+    last = asked[-1].request
+    with suppress(LaterError):
+        transport.request(last.method, last.path, last.body, last.kind)
+    if transport.pending is None:
+        raise ValueError(f"the last request of {name!r} has an answer")
+    request = json.loads(bytes(transport.pending))
+    return {"name": name, "answers": file, "asked": used, "next": asked[-1].told, "request": request}
+
+
+def handover() -> list[Vector]:
+    """Steps of a device without a network."""
+    check_in = Exchange("POST", "/v1/check-in", b'{"credential": "abc"}', answer=b'{"state": "invited"}')
+    layer = Exchange("GET", f"/v1/layers/{'ab' * 32}", answer=b"a document")
+    known = Exchange("GET", f"/v1/known/{'cd' * 32}", answer=b"")
+    tile = Exchange("GET", "/log/tile/0/000.p/3", answer=bytes(range(96)))
+    campaign_tile = Exchange("GET", f"/log/campaigns/{'01' * 16}/tile/1/x001/234", answer=bytes(32))
+    evidence = Exchange("GET", "/log/evidence", answer=b'{"evidence": []}')
+    report = Exchange("POST", "/v1/reports", bytes(range(50)), 503, b"\xff", "70")
+    other = replace(check_in, body=b'{"credential": "abd"}')
+    return [
+        handover_case("nothing was carried", [], check_in),
+        handover_case("an invitation with its documents", [check_in, layer, known], check_in, layer, known, report),
+        handover_case("a layer that was not carried", [check_in], check_in, layer),
+        handover_case("known words that were not carried", [check_in, layer], check_in, layer, known),
+        handover_case("one tile behind the other", [check_in, tile], check_in, tile, campaign_tile),
+        handover_case("evidence behind tiles", [evidence, tile, check_in], check_in, tile, evidence, layer),
+        handover_case("an answer to another request", [other], check_in),
+        handover_case("an answer is used once", [check_in], check_in, check_in),
+        handover_case("a report that is to come later", [report], report, report),
+    ]
+
+
 FILES: Mapping[str, Callable[[], object]] = {
+    "handover.json": handover,
     "counting.json": counting,
     "refusals.json": refusals,
     "policy.json": policy,

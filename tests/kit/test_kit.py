@@ -39,8 +39,6 @@ ELSEWHERE: Final = {
     "Z1": "tests/device/test_spending_record.py",
     "Z4": "tests/device/test_diary.py",
     "Z5": "docs/android.md",
-    "H1": "tests/device/test_handover.py",
-    "H2": "tests/device/test_handover.py",
     "V6": "tests/device/test_log_record.py",
     "N6": "tests/test_entropy.py",
 }

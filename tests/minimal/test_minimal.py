@@ -14,7 +14,7 @@ from neologue.conformance.kit import judge
 
 ROOT: Final = Path(__file__).parents[2]
 DRIVER: Final = ROOT / "devices" / "minimal" / "driver.mjs"
-NOT_HERE: Final = {"subset_selection", "masking", "log", "identities"}
+NOT_HERE: Final = {"subset_selection", "masking", "log", "identities", "handover"}
 """What this device does not do, and what only a service makes."""
 
 

@@ -471,6 +471,28 @@ def test_keys_are_followed_as_described(case: Case) -> None:
         assert [key.hex() for key in walk()] == shown["path"]
 
 
+@named(committed("handover.json"))
+def test_files_are_handed_over_as_described(case: Case) -> None:
+    answers = {each["request"]: each for each in case["answers"]["answers"]}
+    used = []
+    for asked in case["asked"]:
+        answer = answers.pop(request_digest(asked))
+        told = (answer["status"], answer["retry_after"], base64.b64decode(answer["body"]).hex())
+        assert told == (asked["status"], asked["retry_after"], asked["answer"])
+        if not asked["path"].startswith(("/v1/layers/", "/v1/known/")):
+            used.append(answer)
+    following = case["next"]
+    assert request_digest(following) not in answers
+    body = base64.b64encode(bytes.fromhex(following["body"])).decode()
+    left = {"handover": 1, **following, "body": body, "answers": used if following["method"] == "GET" else []}
+    assert case["request"] == left
+
+
+def request_digest(asked: Case) -> str:
+    line = f"{asked['method']} {asked['path']}\n".encode()
+    return hashlib.sha256(line + bytes.fromhex(asked["body"])).hexdigest()
+
+
 # The vectors show what they are there to show
 
 

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources f3209a8d7232e58244bd06a771ab99b0e85b8c4a6ab28ecba00361db961b3b20 */
+/* neologue device, Apache-2.0, built from devices/web: sources b02c25810e82d02fa6464727abb0955135eea8678a2da32caace03908f377531 */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -68,14 +68,14 @@ function ranked(unit) {
 function ascends(texts) {
   return texts.every((text2, rank) => rank === 0 || compare(texts[rank - 1], text2) < 0);
 }
-function find(items, item, order) {
-  let [low, high] = [0, items.length];
+function find(items2, item, order) {
+  let [low, high] = [0, items2.length];
   while (low < high) {
     const middle = low + high >> 1;
-    if (order(items[middle], item) < 0) low = middle + 1;
+    if (order(items2[middle], item) < 0) low = middle + 1;
     else high = middle;
   }
-  return items[low] === item ? low : -1;
+  return items2[low] === item ? low : -1;
 }
 var Alphabet = class {
   constructor(text2) {
@@ -400,6 +400,9 @@ var LaterError = class extends DeviceError {
     this.retryAfter = retryAfter;
   }
   name = "LaterError";
+};
+var OversizeError = class extends LaterError {
+  name = "OversizeError";
 };
 
 // src/field_checks.ts
@@ -907,6 +910,16 @@ function unhex(text2, length) {
   return Uint8Array.from({ length }, (_, place) => parseInt(text2.slice(2 * place, 2 * place + 2), 16));
 }
 var BLOCK = 1 << 13;
+function base64(octets) {
+  let binary = "";
+  for (let start = 0; start < octets.length; start += BLOCK) {
+    binary += String.fromCharCode(...octets.subarray(start, start + BLOCK));
+  }
+  return btoa(binary);
+}
+function unbase64(text2) {
+  return Uint8Array.from(atob(text2), (character) => character.charCodeAt(0));
+}
 function count(octets, wanted) {
   return octets.reduce((sum3, octet) => sum3 + (octet === wanted ? 1 : 0), 0);
 }
@@ -1305,14 +1318,14 @@ function parseDocument(content) {
   if (content.length > LARGEST_DOCUMENT) throw unreadable();
   if (count(content, COMMA) > MOST_ITEMS) throw unreadable();
   const json = decode(content);
-  let parsed;
+  let parsed2;
   try {
-    parsed = JSON.parse(json);
+    parsed2 = JSON.parse(json);
   } catch {
     throw unreadable();
   }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw unreadable();
-  const values = parsed;
+  if (typeof parsed2 !== "object" || parsed2 === null || Array.isArray(parsed2)) throw unreadable();
+  const values = parsed2;
   const fields = Object.entries(fieldsOf(values));
   if (!fields.every(([name, check]) => Object.hasOwn(values, name) && check(values[name]))) {
     throw unreadable(values.version);
@@ -1396,6 +1409,79 @@ function countingWords(words, layer) {
   return counting;
 }
 
+// src/transport.ts
+var SMALL_ANSWER = 1 << 16;
+var JSON_KIND = "application/json";
+
+// src/handover.ts
+var FORMAT = 1;
+var LARGEST_FILE = 1 << 26;
+var SOON = 1;
+var CARRIED = new RegExp(
+  "^(?:POST /v1/(?:check-in|reports)|GET /v1/(?:layers|known)/[0-9a-f]{64}|GET /log/evidence|GET /log/(?:campaigns/[0-9a-f]{32}/)?tile/[0-9]{1,2}/(?:x[0-9]{3}/)*[0-9]{3}(?:\\.p/[0-9]{1,3})?)$"
+);
+var KEPT = /^\/v1\/(?:layers|known)\//;
+var HandoverTransport = class {
+  #answers = /* @__PURE__ */ new Map();
+  #used = [];
+  /** The request that waits to be carried, as the text of its file; null if the step needed none. */
+  pending = null;
+  /** Begin a step, with the text of a file of answers if there is one. */
+  begin(carried) {
+    const items2 = carried === void 0 ? [] : answersIn(carried);
+    this.#answers = new Map(items2.map((item) => [item.request, item]));
+    this.#used = [];
+    this.pending = null;
+  }
+  async request(method, path2, most, body, kind = JSON_KIND) {
+    const answers = this.#answers;
+    const sent = body ?? new Uint8Array();
+    const name = await nameOf(method, path2, sent);
+    if (answers !== this.#answers) throw new LaterError("the owner no longer agrees");
+    const item = answers.get(name);
+    answers.delete(name);
+    if (!item) {
+      const used = method === "GET" ? this.#used : [];
+      this.pending = JSON.stringify({ handover: FORMAT, method, path: path2, type: kind, body: base64(sent), answers: used });
+      throw new LaterError("the next request of this device waits to be carried to the service", SOON);
+    }
+    const content = unbase64(item.body);
+    if (content.length > most) {
+      throw new OversizeError(`a carried answer has more than ${most} bytes: have the request carried again`);
+    }
+    if (!KEPT.test(path2)) this.#used.push(item);
+    return { status: item.status, body: content, retryAfter: item.retry_after };
+  }
+  halt() {
+    this.#answers = /* @__PURE__ */ new Map();
+    this.pending = null;
+  }
+};
+async function nameOf(method, path2, body) {
+  return hex(await sha256(joined(new TextEncoder().encode(`${method} ${path2}
+`), body)));
+}
+function answersIn(file) {
+  try {
+    return items(parsed(file).answers);
+  } catch {
+    throw new DeviceError("the file has no answers that were carried: have the request carried again");
+  }
+}
+function items(answers) {
+  return answers.map(({ request, status, retry_after, body }) => {
+    const usable = typeof request === "string" && Number.isInteger(status) && typeof body === "string";
+    if (!usable || !(retry_after === null || typeof retry_after === "string")) throw new TypeError();
+    unbase64(body);
+    return { request, status, retry_after, body };
+  });
+}
+function parsed(file) {
+  const told = file.length > LARGEST_FILE ? null : JSON.parse(file);
+  if (told.handover !== FORMAT) throw new TypeError();
+  return told;
+}
+
 // src/log.ts
 var log_exports = {};
 __export(log_exports, {
@@ -1449,7 +1535,7 @@ async function checkProof(content, question, trust, now) {
   }
   throw refused("the layer is not in a log that this device knows, or not as it was asked about here");
 }
-async function checkGoesOn(known, next, fetch) {
+async function checkGoesOn(known, next, fetch2) {
   if (next.size < known.size) {
     throw new LaterError(
       `the log ${next.origin} is shown with ${next.size} entries, and this device has seen ${known.size}: it waits for the newer one`
@@ -1457,7 +1543,7 @@ async function checkGoesOn(known, next, fetch) {
   }
   let seen = next.root;
   if (next.size > known.size) {
-    const subtree = subtrees(next.size, fetch);
+    const subtree = subtrees(next.size, fetch2);
     if (hex(await rangeHash(0, next.size, subtree)) !== next.root) {
       throw refused(`the files of the log ${next.origin} do not belong to its checkpoint`);
     }
@@ -1545,7 +1631,7 @@ ${body}`))) {
     `${counted} of the ${trust.witnesses.length} witnesses that this device knows have co-signed the log ${checkpoint.origin} with ${checkpoint.size} entries, and ${trust.quorum} must have`
   );
 }
-function subtrees(size, fetch) {
+function subtrees(size, fetch2) {
   const tiles = /* @__PURE__ */ new Map();
   return async (level, index) => {
     const tileLevel = Math.floor(level / TILE_LEVELS);
@@ -1553,7 +1639,7 @@ function subtrees(size, fetch) {
     const number = Math.floor(index * above / TILE_WIDTH);
     const width = Math.min(TILE_WIDTH, Math.floor(size / TILE_WIDTH ** tileLevel) - number * TILE_WIDTH);
     const path2 = tilePath(tileLevel, number, width);
-    if (!tiles.has(path2)) tiles.set(path2, fetch(path2));
+    if (!tiles.has(path2)) tiles.set(path2, fetch2(path2));
     const tile = await tiles.get(path2);
     if (tile.length !== width * HASH_BYTES) throw refused(`the log's file ${path2} has ${tile.length} bytes`);
     const first = index * above % TILE_WIDTH;
@@ -2029,6 +2115,7 @@ export {
   Alphabet,
   Candidates,
   Dictated,
+  HandoverTransport,
   Policy,
   SecureEntropy,
   SubsetSelection,

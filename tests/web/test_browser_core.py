@@ -305,6 +305,32 @@ def test_documents_and_identities(core: Browser) -> None:
     assert told[1] == [case["body"] for case in committed("identities")]
 
 
+def test_what_is_handed_over_is_what_the_vectors_say(core: Browser) -> None:
+    told = run(
+        core,
+        """
+        const told = [];
+        for (const one of await vectors("handover")) {
+          const transport = new device.HandoverTransport();
+          transport.begin(JSON.stringify(one.answers));
+          const ask = ({ method, path, type, body }) =>
+            transport.request(method, path, 1 << 24, ...(method === "POST" ? [unhex(body), type] : []));
+          const asked = [];
+          for (const each of one.asked) {
+            const { status, body, retryAfter } = await ask(each);
+            asked.push([status, retryAfter, hex(body)]);
+          }
+          await ask(one.next).then(() => told.push("answered"), () => {});
+          told.push([asked, JSON.parse(transport.pending)]);
+        }
+        return told;
+        """,
+    )
+    for case, (asked, request) in zip(committed("handover"), told, strict=True):
+        assert asked == [[each["status"], each["retry_after"], each["answer"]] for each in case["asked"]], case["name"]
+        assert request == case["request"], case["name"]
+
+
 def test_keys_are_followed_as_the_vectors_say(core: Browser) -> None:
     told = run(
         core,

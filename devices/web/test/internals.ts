@@ -5,6 +5,7 @@ import { drawBinomial } from "../src/binomial";
 import { report as seededReport, votesOf } from "../src/contribution";
 import { Entropy, SecureEntropy } from "../src/entropy";
 import { baseSubsets } from "../src/expansion";
+import { HandoverTransport } from "../src/handover";
 import { type Layer, describeLayer } from "../src/layer";
 import * as log from "../src/log";
 import { credentialOf } from "../src/membership";
@@ -20,6 +21,7 @@ import { Unary } from "../src/unary";
 export {
   Alphabet,
   Candidates,
+  HandoverTransport,
   Policy,
   SecureEntropy,
   SubsetSelection,

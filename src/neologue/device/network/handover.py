@@ -68,7 +68,7 @@ class HandedRequest:
     def __bytes__(self) -> bytes:
         body = base64.b64encode(self.body).decode()
         told = {"method": self.method, "path": self.path, "type": self.kind, "body": body}
-        return json.dumps({"handover": FORMAT, **told, "answers": _items(self.answers)}).encode()
+        return json.dumps({"handover": FORMAT, **told, "answers": answer_items(self.answers)}).encode()
 
 
 class HandoverTransport:
@@ -103,7 +103,7 @@ def carry(request: HandedRequest, transport: Transport) -> bytes:
     answers = {**request.answers, request.name: response}
     if request.path == "/v1/check-in" and response.status == 200:
         answers |= _documents(response, transport)
-    return json.dumps({"handover": FORMAT, "answers": _items(answers)}).encode()
+    return json.dumps({"handover": FORMAT, "answers": answer_items(answers)}).encode()
 
 
 def _documents(invited: Response, transport: Transport) -> dict[str, Response]:
@@ -153,7 +153,7 @@ def _responses(items: list[dict[str, Any]]) -> dict[str, Response]:
     }
 
 
-def _items(answers: Mapping[str, Response]) -> list[dict[str, Any]]:
+def answer_items(answers: Mapping[str, Response]) -> list[dict[str, Any]]:
     """Answers in the form in which a file has them."""
     return [
         {

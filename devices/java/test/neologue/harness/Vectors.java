@@ -39,6 +39,8 @@ import neologue.randomizers.Unary;
 import neologue.text.Alphabet;
 import neologue.text.Vocabulary;
 import neologue.text.WordForm;
+import neologue.transport.HandoverTransport;
+import neologue.transport.Response;
 
 /** Holds the device to the files in vectors/. */
 final class Vectors {
@@ -75,10 +77,38 @@ final class Vectors {
         vectors.counting();
         vectors.refusals();
         vectors.policy();
+        vectors.handover();
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("passed", vectors.passed);
         result.put("failures", vectors.failures);
         return result;
+    }
+
+    private void handover() throws Exception {
+        Path step = Files.createTempDirectory("handover");
+        for (Values vector : Values.objects(read("handover"))) {
+            Files.write(step.resolve("answers"), Json.write(vector.get("answers")).getBytes(StandardCharsets.UTF_8));
+            HandoverTransport transport = new HandoverTransport(step.resolve("request"), step.resolve("answers"));
+            for (Values asked : vector.objects("asked")) {
+                Response answer = ask(transport, asked);
+                same(vector, "status", asked.number("status"), answer.status);
+                same(vector, "retry_after", asked.get("retry_after"), answer.retryAfter);
+                same(vector, "answer", asked.get("answer"), Bytes.hex(answer.body));
+            }
+            try {
+                ask(transport, vector.object("next"));
+                failures.add("handover, " + vector.get("name") + ": the last request has an answer");
+            } catch (LaterException error) {
+                String left = new String(Files.readAllBytes(step.resolve("request")), StandardCharsets.UTF_8);
+                same(vector, "request", vector.get("request"), Json.read(left));
+            }
+        }
+    }
+
+    private static Response ask(HandoverTransport transport, Values asked) {
+        byte[] body = asked.text("method").equals("GET") ? null : asked.bytes("body");
+        String type = body == null ? null : asked.text("type");
+        return transport.request(asked.text("method"), asked.text("path"), body, type, LayerDocument.LARGEST);
     }
 
     private Object read(String name) throws Exception {
