@@ -1,7 +1,8 @@
 """A campaign that ran, its release and its log, as the operator who has the log's key can publish them."""
 
+import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from neologue.release.certification.logged_campaign import certify_with_log, log
 from neologue.release.codec import ReleaseDocument, decode_release, release_text
 from neologue.release.signature import sign_document
 from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns.campaign_log import definition_document
+from neologue.service.campaigns.definition import Definition
 from neologue.service.log.log_files import file_paths, read_file
 from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.ops.software import log_software
@@ -23,7 +26,7 @@ from neologue.transparency.checkpoint import (
     Checkpoint,
     log_verifier,
 )
-from neologue.transparency.log_entry import LogEntry
+from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.read_log import ReadLog
 from neologue.transparency.signed_note import COSIGNATURE, NoteKey
 from neologue.transparency.tiles import Fetch, read_entries
@@ -70,6 +73,15 @@ class World:
     def document(self) -> ReleaseDocument:
         """The release, signed by the operator as it stands."""
         return decode_release(release_text(sign_document(self.release, self.operator)).encode(), "release.json")
+
+    def define(self, definition: Definition) -> None:
+        """Put another definition in the place of the one with which the campaign was created."""
+        document = definition_document(self.campaign, definition)
+        digest = hashlib.sha256(document).digest()
+        self.documents[f"documents/{digest.hex()}"] = document
+        self.entries = [
+            replace(entry, digest=digest) if entry.deed is Deed.CREATED else entry for entry in self.entries
+        ]
 
     def audit(self, files: dict[str, bytes] | None = None) -> Certification:
         """What certify says with the log."""

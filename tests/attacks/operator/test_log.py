@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from neologue.masking.rules import GroupRules
 from neologue.release.codec import REHEARSAL
 from neologue.transparency.inclusion_proof import InclusionProof
 from neologue.transparency.log_entry import Deed, LogEntry
+from service.campaigns import definition
 from transparency.logs import CAMPAIGN, log_of_layers
 
 from .logged_world import World, make_world
@@ -177,6 +179,37 @@ def test_what_was_published_before_anyone_was_asked_is_what_is_released(name: st
     assert objection in world.objections()
 
 
+MASKED: dict[str, Any] = {"aggregation": "secure", "cohort_size": 12, "smallest_cohort": 6, "corruption": 0}
+
+
+@pytest.mark.parametrize(
+    ("lie", "objection"),
+    [
+        ({}, ""),
+        ({"smallest": 8}, "smallest sum is 6, and the release states 8"),
+        ({"dropout": 25}, "dropouts is 20, and the release states 25"),
+        ({"groups": 1}, "number is 300, and the release states 1"),
+    ],
+)
+def test_masked_groups_are_those_of_the_definition(lie: dict[str, Any], objection: str, world: World) -> None:
+    masked = definition(**MASKED)
+    world.define(masked)
+    for layer, entry in enumerate(world.layers):
+        opened = place_of(world.entries, Deed.OPENED, layer)
+        world.entries[opened] = world.layers[layer] = replace(entry, promise=bytes(32))
+    rules = masked.aggregator.exposure.masked
+    assert rules
+    change(world, "exposure", "masked", value=asdict(replace(rules, **lie)))
+    found = [each for each in world.audit().objections if each.startswith("the log")]
+    assert objection in "".join(found)
+    assert bool(found) == bool(objection)
+
+
+def test_a_measurement_that_was_announced_is_not_left_out(world: World) -> None:
+    world.define(definition(measure_devices=100))
+    assert "has 100 devices count words, and the release has no measurement" in world.objections()
+
+
 def test_masks_that_were_promised_are_stated(world: World) -> None:
     opened = place_of(world.entries, Deed.OPENED, 0)
     world.layers[0] = world.entries[opened] = replace(world.layers[0], promise=bytes(32))
@@ -232,8 +265,8 @@ def test_a_log_that_is_cut_or_changed_fails_the_audit(world: World) -> None:
 def test_documents_that_are_no_longer_kept_are_missed_by_certify_alone(world: World) -> None:
     created = world.entries[place_of(world.entries, Deed.CREATED)].digest
     assert created
-    definition = f"documents/{created.hex()}"
-    world.documents = {definition: world.documents[definition]}
+    kept = f"documents/{created.hex()}"
+    world.documents = {kept: world.documents[kept]}
     found = world.audit()
     assert not [each for each in found.objections if each.startswith("the log")]
     assert not found.passed, "without documents nothing shows what was asked"
