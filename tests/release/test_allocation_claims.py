@@ -18,6 +18,7 @@ from neologue.release.certification.certificate import Certification, certify
 from neologue.release.codec import Provenance, decode_release, release_document
 from neologue.release.facts import MASKED, privacy_facts, release_facts
 from neologue.release.foreseen import foreseen_charge, foreseen_facts
+from neologue.release.foreseen_cost import reader_epsilon
 from neologue.release.layer_archive import by_digest
 from neologue.simulation.discovery_run import DiscoveryRun
 
@@ -129,6 +130,22 @@ def test_users_who_measure_have_slots_too() -> None:
     assert measured.release.measurement.reports == planned_reports(600, 1e-6)
     assert [layer.share for layer in facts.allocation.layers] == pytest.approx([800 / 3000] * 3 + [600 / 3000])
     assert certified(document_of(measured), measured).passed
+
+
+def test_whoever_was_to_measure_hides_others_too_if_there_is_nothing_to_measure() -> None:
+    """Whether anybody measures follows from sums; so the claim is the one that was planned, and not a known layer's."""
+    nothing = run(measuring=600, known=Vocabulary(["bb", *SHARES]))
+    release = nothing.release
+    assert not release.words
+    assert release.measurement is not None
+    assert (release.measurement.asked, release.measurement.reports) == (600, 0)
+    facts, foreseen = release_facts(release), foreseen_facts(release.campaign, Measuring(600), Exposure())
+    assert facts.allocation == foreseen.allocation
+    assert reader_epsilon(facts, "user") == reader_epsilon(foreseen, "user")
+    document = document_of(nothing)
+    assert certified(document, nothing).passed
+    document["measurement"]["reports"] = 5
+    assert certified(document, nothing).objections
 
 
 def test_layers_that_fill_up_claim_nothing_and_say_why() -> None:

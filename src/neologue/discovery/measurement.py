@@ -69,10 +69,10 @@ class Measurement:
     """What users who took no part in a discovery say of its words."""
 
     asked: int
-    """0 if no word was released, so that there was nothing to ask."""
+    """How many were to measure, whether or not a word was released."""
     reports: int
     candidates: int
-    """The elements of a report: the words, and those for words outside the list."""
+    """The elements of a report: the words, and those for words outside the list; 0 if there was nothing to ask."""
     rate: float
     decided: bool
     """Whether enough reports came; if not, nothing of the measurement is released."""
@@ -115,9 +115,9 @@ def foreseen_batch(campaign: Campaign, measuring: Measuring) -> Batch:
     return Batch(parameters.counted_reports(measuring.users), domain.randomizer.candidates)
 
 
-def nothing_to_measure(rate: float) -> Measurement:
+def nothing_to_measure(measuring: Measuring) -> Measurement:
     """The measurement of a release without words, for which nobody is asked."""
-    return Measurement(asked=0, reports=0, candidates=0, rate=rate, decided=False)
+    return Measurement(asked=measuring.users, reports=0, candidates=0, rate=measuring.rate, decided=False)
 
 
 def evaluate_measurement(layer: ClosedLayer, tally: Tally, campaign: Campaign) -> Measurement:

@@ -101,7 +101,7 @@ class Release:
             randomizer(parameters.randomizer, candidates, self.campaign.epsilon, parameters.words_per_user).statement
             for candidates in (
                 *(facts.candidates for facts in self.layers),
-                *([self.measurement.candidates] if self.measurement and self.measurement.asked else []),
+                *([self.measurement.candidates] if self.measurement and self.measurement.candidates else []),
             )
         )
         return max(statements, key=lambda statement: statement.enforced_epsilon)

@@ -85,7 +85,7 @@ class DiscoveryState:
         if release.words:
             self._closed = closed_layer(self._campaign, (word.word for word in release.words), self._measure)
         else:
-            self._release = replace(release, measurement=nothing_to_measure(self._measure.rate))
+            self._release = replace(release, measurement=nothing_to_measure(self._measure))
 
     def _take_measurement(self, decision: Decision) -> None:
         assert self._closed is not None

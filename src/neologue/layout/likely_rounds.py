@@ -5,7 +5,8 @@ part of that room goes; the rest is for what no layer has asked about. Which wor
 on their own votes, so that their votes of several layers are those of one larger layer.
 """
 
-from bisect import bisect_right
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -27,6 +28,8 @@ WORDS_OF_A_USER = 20.0
 PREFIX_GAP = 16
 """How much less a prefix may cost than a word: many words lie behind a prefix that is worth asking about."""
 DEAREST_LIMIT = 255
+HALVED = 4
+"""At every fourth step of a search what is left is halved."""
 
 
 def first_candidates(spelling: SpellingCosts, room: int, *, last: bool) -> LikelyCandidates:
@@ -64,7 +67,7 @@ def again_limits(before: LikelyCandidates, room: int) -> list[int]:
             LikelyStrings(each, min(limit, most), NO_PREFIXES).size for each, most in zip(roots, asked, strict=True)
         )
 
-    limit = _largest(words, int(room * AGAIN_SHARE), max(asked))
+    limit = largest_fitting(words, int(room * AGAIN_SHARE), max(asked))
     return [min(limit, most) for most in asked]
 
 
@@ -79,14 +82,28 @@ def _fitted(spelling: SpellingCosts, rounds: Sequence[RootRound], room: int, *, 
     def prefix_limit(limit: int) -> int:
         return NO_PREFIXES if last else max(limit - PREFIX_GAP, 1)
 
-    limit = _largest(lambda limit: LikelyStrings(roots, limit, prefix_limit(limit)).size, room - taken, most)
+    limit = largest_fitting(lambda limit: LikelyStrings(roots, limit, prefix_limit(limit)).size, room - taken, most)
     fitted = replace(newest, limit=limit, prefix_limit=prefix_limit(limit))
     return LikelyCandidates(spelling, (*earlier, fitted))
 
 
-def _largest(size: Callable[[int], int], room: int, most: int) -> int:
-    """The largest limit, at most `most`, within which there is room for everything."""
-    return bisect_right(range(1, most + 1), room, key=size)
+def largest_fitting(size: Callable[[int], int], room: int, most: int) -> int:
+    """The largest limit, from 0 to `most`, within which there is room for everything; without a limit there is nothing.
+
+    Sizes take long to compute, and nearly grow by e with every natural logarithm, so that few of them tell it.
+    """
+    fits, breaks, limit = 0, most + 1, (most + 1) // 2
+    for tried in itertools.count(1):
+        if breaks - fits <= 1:
+            break
+        found = size(limit)
+        fits, breaks = (limit, breaks) if found <= room else (fits, limit)
+        # One step beyond what should fit, so that both sides close in.
+        further = math.floor(STEPS_PER_NAT * math.log(max(room, 1) / max(found, 1))) + int(found <= room)
+        # If that leads astray, halving won't.
+        limit = limit + further if tried % HALVED else (fits + breaks) // 2
+        limit = max(fits + 1, min(limit, breaks - 1))
+    return fits
 
 
 def _root_costs(

@@ -59,9 +59,9 @@ def _allocation(
     if not parameters.drawn or not layers:
         return hidden_allocation(parameters, 0, 0, exposure)
     if measurement and not measurement.asked:
-        return Allocation.none("nothing was released to be measured, so how many were to measure is not stated")
+        return Allocation.none("how many were to measure is not stated")
     counted = {layer_name(layer): (layer.asked, layer.reports) for layer in layers}
-    if measurement:
+    if measurement and measurement.candidates:
         counted["the measurement"] = (measurement.asked, measurement.reports)
     for name, (asked, reports) in counted.items():
         if reports != (planned := counted_in_batches(parameters, asked, exposure.disk)):

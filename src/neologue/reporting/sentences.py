@@ -145,7 +145,7 @@ def _percent(share: float) -> str:
 
 def measured_line(measurement: Measurement) -> str:
     """What was measured, without looking at the truth."""
-    if not measurement.asked:
+    if not measurement.candidates:
         return "Measured: nothing, as there is no word to count."
     counted = f"{measurement.reports:,} other users, once each"
     if not measurement.decided:

@@ -159,8 +159,10 @@ def _impossible(document: ReleaseDocument) -> Iterator[str]:
         int(measurement.decided) <= measurement.reports <= _most_measured(document) and measurement.asked <= MOST_USERS
     ):
         yield f"the measurement has {measurement.reports:,} reports from {measurement.asked:,} users"
-    if measurement and bool(measurement.asked) != bool(document.words):
-        yield f"{measurement.asked:,} users were asked to count {len(document.words):,} words"
+    if measurement and document.words and not measurement.asked:
+        yield f"nobody was asked to count {len(document.words):,} words"
+    if measurement and measurement.reports and not document.words:
+        yield f"{measurement.reports:,} users counted words, and none was released"
     if measurement and measurement.candidates != _places(document):
         yield f"the measurement has {measurement.candidates:,} candidates, and {_places(document):,} are right"
 

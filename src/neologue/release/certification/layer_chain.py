@@ -49,7 +49,7 @@ CHAINS: Table[ChainChecks] = Table(
 def document_digests(document: ReleaseDocument) -> dict[str, str | None]:
     """The digests of the documents that belong to a release, in order, by what they are the documents of."""
     digests = {layer_name(facts): facts.digest for facts in document.layers}
-    if document.measurement and document.measurement.asked:
+    if document.measurement and document.measurement.candidates:
         digests[MEASUREMENT] = document.measurement.digest
     return digests
 

@@ -60,9 +60,9 @@ def _wrong_measurement(defined: LoggedDefinition, document: ReleaseDocument) -> 
     if measurement is None:
         if defined.measure_devices and document.words:
             yield f"has {defined.measure_devices:,} devices count words, and the release has no measurement"
-    elif measurement.asked not in (0, defined.measure_devices):
+    elif measurement.asked != defined.measure_devices:
         yield f"has {defined.measure_devices:,} devices count words, and the release {measurement.asked:,}"
-    elif measurement.asked and measurement.rate != defined.measure_rate:
+    elif measurement.rate != defined.measure_rate:
         yield f"has devices sample at the rate {defined.measure_rate:g}, and the release states {measurement.rate:g}"
 
 
