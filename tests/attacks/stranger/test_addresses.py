@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -193,3 +193,46 @@ def test_what_a_log_serves_at_a_url_is_read_up_to_its_largest_size(monkeypatch: 
 
     with answering(Long) as address, pytest.raises(LogError, match="longer than a file of a log"):
         open_log(address)("checkpoint")
+
+
+@pytest.fixture(params=["the header", "the answer", "a refusal"])
+def trickling(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """A server whose answer comes byte by byte, for so long that nobody would wait for it."""
+    status = b"HTTP/1.1 409 Conflict" if request.param == "a refusal" else b"HTTP/1.1 200 OK"
+    begun = status + (b"\r\nX: " if request.param == "the header" else b"\r\nContent-Length: 3000\r\n\r\n")
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            line, _ = listening.accept()
+            with line, suppress(OSError):
+                line.recv(1 << 16)
+                line.sendall(begun)
+                for _ in range(3000):
+                    if over.wait(0.01):
+                        return
+                    line.sendall(b"x")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield request.param, f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            over.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("asking", ["log", "witness", "webhook"])
+def test_an_answer_that_comes_byte_by_byte_is_given_up(
+    trickling: tuple[str, str], asking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log would keep a witness from looking, a witness or a webhook the service from stopping."""
+    monkeypatch.setattr("neologue.one_address.SLOWEST", 1.5)
+    for module in ("neologue.transparency.log_source", "neologue.service.campaigns.webhook"):
+        monkeypatch.setattr(f"{module}.SECONDS", 0.4)
+    slow, address = trickling
+    if asking == "webhook":
+        assert post(f"{address}/hook", b"{}", {}) is (slow == "the answer"), "of a webhook the status is read alone"
+        return
+    with pytest.raises(LaterError):
+        open_log(address)("checkpoint") if asking == "log" else WitnessClient(address, 0.4).add_checkpoint(b"")

@@ -6,20 +6,18 @@ failure is a LaterError.
 """
 
 import http.client
-import io
-import socket
 import ssl
-import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Final, Protocol, Self
 from urllib.parse import urlsplit
 
 from neologue.errors import LaterError, OversizeError, ParameterError
+from neologue.one_address import BoundedHttp, BoundedHttps, TooLongError
 
 JSON: Final = "application/json"
 OCTETS: Final = "application/octet-stream"
@@ -78,9 +76,9 @@ class HttpTransport:
         self._path = url.path.rstrip("/")
         self._seconds = seconds
         if url.scheme == "https":
-            self._connection: _Http = _Https(host, port, timeout=seconds, context=_tls_context(ca_file))
+            self._connection: BoundedHttp = BoundedHttps(host, port, timeout=seconds, context=_tls_context(ca_file))
         else:
-            self._connection = _Http(host, port, timeout=seconds)
+            self._connection = BoundedHttp(host, port, timeout=seconds)
 
     def request(
         self, method: str, path: str, body: bytes = b"", kind: str = JSON, most: int = SMALL_ANSWER
@@ -96,7 +94,7 @@ class HttpTransport:
                     raise
                 # Every request of a device is idempotent.
                 return self._exchange(method, path, body, headers, most)
-        except _TooLongError:
+        except TooLongError:
             raise OversizeError(
                 f"an answer from {self._server} has more than {most:,} bytes: try again later"
             ) from None
@@ -128,10 +126,10 @@ class HttpTransport:
             connection.request(method, self._path + path, body or None, headers)
             with connection.getresponse() as answer:
                 if (answer.length or 0) > most:
-                    raise _TooLongError
+                    raise TooLongError
                 content = answer.read(most + 1)
                 if len(content) > most:
-                    raise _TooLongError
+                    raise TooLongError
                 if answer.length:
                     raise ValueError("cut short")
                 if answer.getheader("Content-Encoding") == "gzip":
@@ -143,93 +141,12 @@ class HttpTransport:
             raise
 
 
-class _TooLongError(ValueError):
-    """There is more of an answer than may be read."""
-
-
-class _Allowance:
-    """How long and how much may still be read."""
-
-    def renew(self, seconds: float, octets: int) -> None:
-        self._deadline = time.monotonic() + seconds
-        self._octets = octets
-
-    def seconds_left(self) -> float:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-    def take(self, octets: int) -> None:
-        self._octets -= octets
-        if self._octets < 0:
-            raise _TooLongError
-
-
-class _BoundedReader(io.RawIOBase):
-    """What http.client reads from."""
-
-    def __init__(self, sock: socket.socket, allowance: _Allowance) -> None:
-        self._sock = sock
-        self._stream = sock.makefile("rb", buffering=0)
-        self._allowance = allowance
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - anything that is a buffer
-        self._sock.settimeout(self._allowance.seconds_left())
-        count = self._stream.readinto(buffer)
-        self._allowance.take(count or 0)
-        return count
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-class _Socket:
-    """As much of a socket as http.client uses."""
-
-    def __init__(self, sock: socket.socket, allowance: _Allowance) -> None:
-        self._sock = sock
-        self._allowance = allowance
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_BoundedReader(self._sock, self._allowance))
-
-    def sendall(self, content: bytes) -> None:
-        self._sock.settimeout(self._allowance.seconds_left())
-        self._sock.sendall(content)
-
-    def close(self) -> None:
-        self._sock.close()
-
-
-class _Http(http.client.HTTPConnection):
-    """A connection that keeps to an allowance."""
-
-    sock: Any
-
-    def __init__(self, *address: Any, **options: Any) -> None:  # noqa: ANN401 - those of http.client
-        super().__init__(*address, **options)
-        self.allowance = _Allowance()
-
-    def connect(self) -> None:
-        super().connect()
-        self.sock = _Socket(self.sock, self.allowance)
-
-
-class _Https(_Http, http.client.HTTPSConnection):
-    """The same with TLS."""
-
-
 def _decompress(content: bytes, most: int) -> bytes:
     """The gzip content, if it is complete and within the limit; a zip bomb is unpacked no further."""
     unpacking = zlib.decompressobj(_GZIP)
     unpacked = unpacking.decompress(content, most + 1)
     if len(unpacked) > most:
-        raise _TooLongError
+        raise TooLongError
     if not unpacking.eof or unpacking.unused_data:
         raise ValueError("not whole")
     return unpacked

@@ -46,7 +46,10 @@ class WitnessClient:
         return tuple(parse_signatures(content.decode("utf-8", "replace")))
 
     def _refused(self, error: urllib.error.HTTPError) -> Conflict:
-        content = error.read(_MOST_ANSWER_BYTES).decode("utf-8", "replace").strip()
+        try:
+            content = error.read(_MOST_ANSWER_BYTES).decode("utf-8", "replace").strip()
+        except (OSError, http.client.HTTPException):
+            raise LaterError(f"the witness at {self._address} answers {error.code}, and not why") from None
         if error.code == 409 and error.headers.get_content_type() == SIZE_MEDIA:
             try:
                 return Conflict(parse_size(content))
