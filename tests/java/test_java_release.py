@@ -52,7 +52,7 @@ LIES: Final[dict[str, dict[str, object]]] = {
     "is not signed by the operator": {},
     "is not among those of the release": {"layers": []},
     "another ε": {"parameters": {"epsilon": 2.0, "words_per_user": 4}},
-    "other words per user": {"parameters": {"epsilon": 3.0, "words_per_user": 1}},
+    "fewer words per user": {"parameters": {"epsilon": 3.0, "words_per_user": 1}},
     "other masks": {"exposure": {"masked": MASKED}},
     "answered nothing": {"campaign": campaign_id(2).hex()},
 }
@@ -65,6 +65,8 @@ def test_what_a_release_says_otherwise_is_named(device: JavaDevice, service: Ser
         assert device.state == "final"
         requests = len(service.requests)
         assert device.says("check release", release=signed(said)) == []
+        most = said["parameters"] | {"words_per_user": 5}
+        assert device.says("check release", release=signed(said | {"parameters": most})) == [], "no layer has more"
         assert (
             device.says("check release", release=signed(release(service, layers=[], measurement=said["layers"][1])))
             == []
