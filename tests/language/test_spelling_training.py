@@ -29,7 +29,7 @@ WORDS = (
 
 @pytest.fixture(scope="module")
 def learnt() -> SpellingCosts:
-    return learn_spelling(ALPHABET, WORDS)
+    return learn_spelling(ALPHABET, frozenset(WORDS))
 
 
 def after(spelling: SpellingCosts, context: str, symbol: str) -> int:
@@ -59,11 +59,12 @@ def test_any_symbol_may_follow_any_context(learnt: SpellingCosts) -> None:
 
 
 def test_a_large_alphabet_leaves_most_of_the_chances_to_symbols_that_were_seen() -> None:
-    spelling = learn_spelling(Alphabet("".join(chr(0x4E00 + number) for number in range(2000))), [chr(0x4E00) * 2] * 9)
+    words = frozenset(chr(0x4E00) * length for length in range(1, 10))
+    spelling = learn_spelling(Alphabet("".join(chr(0x4E00 + number) for number in range(2000))), words)
     seen = np.exp(-spelling.cost[0, :2] / STEPS_PER_NAT).sum()
     assert seen > 0.8
 
 
 def test_without_known_words_every_symbol_is_as_likely_as_any_other() -> None:
-    spelling = learn_spelling(ALPHABET, [])
+    spelling = learn_spelling(ALPHABET, frozenset())
     assert len(set(spelling.cost[0].tolist())) == 1

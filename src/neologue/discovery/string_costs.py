@@ -22,6 +22,7 @@ def string_costs(strings: LikelyStrings) -> tuple[Costs, Flags]:
     visited = _walk(
         spelling.cost,
         spelling.after,
+        spelling.cost[:, 1:].min(axis=1),
         roots.states,
         own,
         roots.next_costs,
@@ -86,6 +87,7 @@ def _by_cost(
 def _walk(
     cost: NDArray[np.int16],
     after: NDArray[np.int32],
+    cheapest: NDArray[np.int16],
     states: NDArray[np.int64],
     own: Costs,
     next_costs: NDArray[np.int16],
@@ -126,9 +128,12 @@ def _walk(
             if floor < whole <= limit:
                 costs[place], ended[place] = whole, True
                 place += 1
+            left = (limit if floor < limit else prefix_limit) - here
+            if cheapest[state] > left:
+                continue  # as behind most prefixes
             for symbol in range(symbols - 1, 0, -1):
-                further = here + cost[state, symbol]
-                if further <= prefix_limit or (further <= limit and floor < limit):
+                if cost[state, symbol] <= left:
+                    further = here + cost[state, symbol]
                     waiting[top], spent[top], floors[top] = after[state, symbol], further, floor
                     top += 1
     return place

@@ -6,7 +6,7 @@ a symbol. So its counts are what the longer ones took off: how many different sy
 and not how often both occur. Only the server learns; devices get the costs.
 """
 
-from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -40,12 +40,15 @@ CASE_FORMS = ((str, 1.0), (str.capitalize, 0.3), (str.upper, 0.05))
 LONGEST_WORD = 64
 """Longer entries of a word list are not words, and one of them would take as much memory as all others."""
 
+REMEMBERED = 2
+"""How many word lists are not learnt again: a plan, a forecast and a run ask about the same one."""
 
 Grams = tuple[Integers, Floats]
 """Contexts with a symbol after them, as sorted numbers in the base of the alphabet's size; and how often they occur."""
 
 
-def learn_spelling(alphabet: Alphabet, words: Iterable[str]) -> SpellingCosts:
+@lru_cache(REMEMBERED)
+def learn_spelling(alphabet: Alphabet, words: frozenset[str]) -> SpellingCosts:
     """What it costs to spell as some words do, in all their case forms that the alphabet expresses."""
     weight_of: dict[str, float] = {}
     for word in words:

@@ -92,7 +92,8 @@ class Vocabulary:
         if not self._words and self._accepts is None:
             return False
         word = normalize("NFC", word)
-        if word in self._words or not self._words.isdisjoint(_permitted_forms(word)):
+        # Small letters alone have no other form; most words that are asked about have nothing else.
+        if word in self._words or not (word.islower() or self._words.isdisjoint(_permitted_forms(word))):
             return True
         return self._accepts is not None and self._accepts(word)
 
