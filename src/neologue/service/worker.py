@@ -29,6 +29,7 @@ from neologue.service.api.log_routes import LOG, LogRoutes
 from neologue.service.api.openapi import description
 from neologue.service.api.operator_api import Context
 from neologue.service.api.operator_router import OperatorRouter
+from neologue.service.api.packed_documents import PackedDocuments
 from neologue.service.api.paths import Paths
 from neologue.service.api.rate_limit import Limit, Standing
 from neologue.service.api.report_route import PATH as REPORTS
@@ -173,8 +174,9 @@ class Worker:
             self.metrics.reports,
             settings.patience,
         )
+        documents = PackedDocuments(self.database)
         device_routes = DeviceRoutes(
-            self.database,
+            documents,
             self.layer_cache,
             CheckIns(self.layer_cache, places, self.groups),
             bodies,
@@ -188,7 +190,7 @@ class Worker:
         )
         self._requests = Limit(settings.requests_per_second, 2 * settings.requests_per_second)
         self._failures = Limit(settings.failures_per_minute / 60, settings.failures_per_minute)
-        log_routes = LogRoutes(self.database, self.threads, trust.quorum, evidence)
+        log_routes = LogRoutes(self.database, documents, self.threads, trust.quorum, evidence)
         routes: list[BaseRoute] = [
             *device_routes.routes(),
             *group_routes.routes(),

@@ -1,5 +1,6 @@
 """What strangers, and people with less than an operator's rights, can learn or cause by asking."""
 
+import hashlib
 import logging
 import os
 import sqlite3
@@ -15,9 +16,11 @@ from click.testing import CliRunner
 from neologue.cli import main
 from neologue.device.contribution import contribute
 from neologue.service import worker as worker_module
+from neologue.service.log import log_store
 from neologue.service.storage.database import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.worker import Worker
+from neologue.transparency.log_entry import Deed
 from neologue.web.dashboard import dashboard
 from service.campaigns import WORDS, definition
 from service.serving import Served, wait_until
@@ -179,6 +182,32 @@ def test_an_analyst_sees_no_draft(attack: tuple[Served, Worker]) -> None:
         assert name not in office.ask("GET", page, cookie).body.decode()
     assert office.ask("GET", f"/campaigns/{name}/words", cookie).status == 404
     assert name in [view["name"] for view in service.ask("GET", "/v1/campaigns").json]
+
+
+def test_nobody_reads_the_rules_of_a_draft_in_the_log(attack: tuple[Served, Worker]) -> None:
+    """Nor its known words, which may be those that people have accepted: there is a digest, and no text to it."""
+    service, worker = attack
+    name = f"draft-{os.urandom(4).hex()}"
+    drawn = definition(rehearsal=True, name=name, known=["the", os.urandom(4).hex()])
+    service.ask("POST", "/v1/campaigns", msgspec.to_builtins(drawn))
+
+    def told() -> set[bytes]:
+        with worker.database.reading() as db:
+            created = [entry for entry in log_store.all_entries(db) if entry.deed is Deed.CREATED]
+        rules = created[-1].digest
+        assert rules
+        return {rules, bytes.fromhex(drawn.campaign.known.digest)}
+
+    def found() -> list[int]:
+        paths = [f"/log/documents/{digest.hex()}" for digest in told()]
+        paths.append(f"/v1/known/{drawn.campaign.known.digest}")
+        return [service.ask("GET", path, token="").status for path in paths]
+
+    assert found() == [404, 404, 404]
+    assert service.ask("POST", f"/v1/campaigns/{name}/start").status == 200
+    assert found() == [200, 200, 200], "it is asked now, and everybody may see what"
+    for digest in told():
+        assert hashlib.sha256(service.ask("GET", f"/log/documents/{digest.hex()}").body).digest() == digest
 
 
 DAMAGE = {

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from neologue.device.contribution import contribute
+from neologue.service.api.log_routes import LogRoutes
 from neologue.service.api.rate_limit import LONGEST_WAIT
 from neologue.service.collect.late_reports import LateReports, SenderStatus
 from neologue.web.dashboard import dashboard
@@ -136,8 +137,9 @@ def test_no_wrong_request_waits_for_a_thread(tmp_path: Path, monkeypatch: pytest
         raise AssertionError("a thread was asked for")
 
     monkeypatch.setattr("anyio.to_thread.run_sync", refuse)
+    monkeypatch.setattr(LogRoutes, "_read", refuse)
     with attacked(tmp_path, dashboard) as (service, _):
-        for path in ("/wp-login.php", "/v1/x", "/campaigns/"):
+        for path in ("/wp-login.php", "/v1/x", "/campaigns/", "/log/wp-login.php", "/log/documents/x"):
             for accepted in ("*/*", "text/html"):
                 assert service.ask("GET", path, token="", Accept=accepted).status == 404
         assert service.ask("GET", "/v1/check-in", token="").status == 405

@@ -1,18 +1,15 @@
 """The routes that devices use before they send anything: check-in, documents of layers and lists of known words."""
 
 import re
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from neologue.protocol.credential import Credential
-from neologue.service.api.packed_documents import as_gzip, unpacked
+from neologue.service.api.packed_documents import Find, PackedDocuments, document_response
 from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
@@ -24,24 +21,12 @@ from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.collect.replies import CheckIn
 from neologue.service.ops.concurrency import Threads
 from neologue.service.ops.metrics import Counts
-from neologue.service.storage.database import Database
 
 CHECK_IN: Final = "/v1/check-in"
 LAYERS: Final = "/v1/layers/"
 KNOWN: Final = "/v1/known/"
 _LARGEST_CHECK_IN: Final = 1024
-_IMMUTABLE: Final = "public, max-age=31536000, immutable"
-_DOCUMENTS: Final = 64
-"""How many documents are kept in memory, as they are stored and compressed as they are sent."""
 _DIGEST: Final = re.compile("[0-9a-f]{64}", re.ASCII)
-
-
-@dataclass(frozen=True)
-class _Document:
-    """A document as it is stored, and as most are sent it."""
-
-    stored: bytes
-    gzip: bytes
 
 
 class DeviceRoutes:
@@ -49,7 +34,7 @@ class DeviceRoutes:
 
     def __init__(
         self,
-        database: Database,
+        documents: PackedDocuments,
         layer_cache: LayerCache,
         check_ins: CheckIns,
         bodies: RequestBodies,
@@ -57,10 +42,9 @@ class DeviceRoutes:
         layers: LayerRefresh,
         answers: Counts,
     ) -> None:
-        self._database, self._layer_cache, self._check_ins = database, layer_cache, check_ins
+        self._documents, self._layer_cache, self._check_ins = documents, layer_cache, check_ins
         self._bodies = bodies
         self._threads, self._layers, self._answers = threads, layers, answers
-        self._document = lru_cache(_DOCUMENTS)(self._fetch)
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -87,36 +71,17 @@ class DeviceRoutes:
         return answer(reply)
 
     async def _layer(self, request: Request) -> Response:
-        return await self._serve_document("layers", request)
+        return await self._serve_document("layers", campaign_store.document_of, request)
 
     async def _known(self, request: Request) -> Response:
-        return await self._serve_document("known", request)
+        return await self._serve_document("known", campaign_store.known_of, request)
 
-    async def _serve_document(self, kind: str, request: Request) -> Response:
-        """A document by its digest, compressed if the client accepts that; it never changes, so it may be cached."""
+    async def _serve_document(self, kind: str, find: Find, request: Request) -> Response:
         digest = request.path_params["digest"]
-        document = await self._find_document(kind, digest)
+        document = None
+        if _DIGEST.fullmatch(digest):
+            document = await self._threads.run(self._documents.find, find, bytes.fromhex(digest))
         if document is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
-        headers = {"Cache-Control": _IMMUTABLE, "ETag": f'"{digest}"', "Vary": "Accept-Encoding"}
         media = "application/json" if kind == "layers" else "text/plain; charset=utf-8"
-        if request.headers.get("If-None-Match") == headers["ETag"]:
-            return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("Accept-Encoding", ""):
-            return Response(document.gzip, headers={**headers, "Content-Encoding": "gzip"}, media_type=media)
-        return StreamingResponse(unpacked(document.stored), headers=headers, media_type=media)
-
-    async def _find_document(self, kind: str, digest: str) -> _Document | None:
-        """The document with this digest, if there is one."""
-        with suppress(KeyError):
-            return await self._threads.run(self._document, kind, digest) if _DIGEST.fullmatch(digest) else None
-        return None
-
-    def _fetch(self, kind: str, digest: str) -> _Document:
-        """The document with this digest; or a KeyError, which is not cached: it may come a moment later."""
-        read = campaign_store.document_of if kind == "layers" else campaign_store.known_of
-        with self._database.reading() as db:
-            stored = read(db, bytes.fromhex(digest))
-        if stored is None:
-            raise KeyError(digest)
-        return _Document(stored, as_gzip(stored))
+        return document_response(request, document, digest, media)

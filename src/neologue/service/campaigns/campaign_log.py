@@ -25,11 +25,15 @@ _INTERNAL: Final = ("name", "population")
 
 
 def log_definition(db: Connection, campaign: bytes, definition: Definition) -> None:
-    """Tell the log of a campaign that was created, and keep its definition for those who read the log."""
-    document = definition_document(campaign, definition)
-    digest = hashlib.sha256(document).digest()
-    log_store.keep_document(db, digest, document)
+    """Tell the log of a draft: the digest of its definition, which nobody can read before it is started."""
+    digest = hashlib.sha256(definition_document(campaign, definition)).digest()
     log_store.append(db, LogEntry(Deed.CREATED, digest, campaign))
+
+
+def publish_definition(db: Connection, campaign: bytes, definition: Definition) -> None:
+    """Keep the definition of a campaign that is started for those who read the log."""
+    document = definition_document(campaign, definition)
+    log_store.keep_document(db, hashlib.sha256(document).digest(), document)
 
 
 def log_move(db: Connection, campaign: bytes, before: Collection[CampaignState], state: CampaignState) -> None:

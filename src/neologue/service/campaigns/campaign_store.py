@@ -17,7 +17,7 @@ from neologue.discovery.decision import Decision
 from neologue.discovery.result import LayerFacts
 from neologue.discovery.selection.selected import Integers
 from neologue.errors import CampaignError, NoCampaignError
-from neologue.service.campaigns.campaign_log import log_definition, log_move, opened_entry
+from neologue.service.campaigns.campaign_log import log_definition, log_move, opened_entry, publish_definition
 from neologue.service.campaigns.carried_votes import carried_from, erase_carried, keep_carried
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.rounds import Round
@@ -95,6 +95,12 @@ def add(db: Connection, entry: CampaignRow) -> None:
         (entry.id, entry.name, definition, entry.state, entry.slot_secret, entry.created, entry.changed, entry.note),
     )
     log_definition(db, entry.id, entry.definition)
+
+
+def publish(db: Connection, entry: CampaignRow, words: bytes) -> None:
+    """Give everybody the rules of a campaign and its known words; before it is started, they are the operator's own."""
+    publish_definition(db, entry.id, entry.definition)
+    keep_known(db, bytes.fromhex(entry.definition.campaign.known.digest), words)
 
 
 def remove_draft(db: Connection, entry: CampaignRow) -> None:

@@ -75,19 +75,19 @@ class Coordinator:
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Create a draft; no device is asked yet."""
         self.charging.check_payer(definition)
-        entry, words = _draft(definition, now)
+        entry = _draft(definition, now)
         with self._database.transaction() as db:
-            _add(db, entry, words)
+            campaign_store.add(db, entry)
             access.audit(db, by, "create campaign", entry.name, now)
         return entry
 
     def replace(self, name: str, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Put another draft in the place of one; it is another campaign, and credentials of the one before are void."""
         self.charging.check_payer(definition)
-        entry, words = _draft(definition, now)
+        entry = _draft(definition, now)
         with self._database.transaction() as db:
             campaign_store.remove_draft(db, _draft_named(db, name))
-            _add(db, entry, words)
+            campaign_store.add(db, entry)
             access.audit(db, by, "change draft", entry.name, now)
         return entry
 
@@ -107,10 +107,12 @@ class Coordinator:
             return self._resume(entry, now, by)
         if entry.state != CampaignState.DRAFT:
             raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft or a paused one can be started")
+        words = known_document(entry.definition.campaign.known)
         while True:
             due = self.charging.due_at_start(entry)
             with self._database.transaction() as db:
                 if self.charging.charge_start(db, entry, due):
+                    campaign_store.publish(db, entry, words)
                     started = _move(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
                     access.audit(db, by, START, name, now)
                     return started
@@ -433,9 +435,10 @@ class Coordinator:
             self._scrubbed = self._storage.scrub()
 
 
-def _draft(definition: Definition, now: float) -> tuple[CampaignRow, bytes]:
-    """A new draft, and the document of its known words."""
-    entry = CampaignRow(
+def _draft(definition: Definition, now: float) -> CampaignRow:
+    """A new draft, whose known words devices can be given."""
+    known_document(definition.campaign.known)
+    return CampaignRow(
         id=os.urandom(CAMPAIGN_BYTES),
         name=definition.name,
         definition=definition,
@@ -445,12 +448,6 @@ def _draft(definition: Definition, now: float) -> tuple[CampaignRow, bytes]:
         changed=now,
         note="",
     )
-    return entry, known_document(definition.campaign.known)
-
-
-def _add(db: Connection, entry: CampaignRow, words: bytes) -> None:
-    campaign_store.keep_known(db, bytes.fromhex(entry.definition.campaign.known.digest), words)
-    campaign_store.add(db, entry)
 
 
 def _draft_named(db: Connection, name: str) -> CampaignRow:

@@ -23,13 +23,24 @@ _PACKED: Final = ("SELECT document FROM layers WHERE digest = ?", "SELECT words 
 """Where the documents are that devices are given, by zlib."""
 
 
+def document_digest(path: str) -> bytes | None:
+    """The digest that a path below the log has, if it is one of a document."""
+    match = _DOCUMENT.fullmatch(path)
+    return bytes.fromhex(match[1]) if match else None
+
+
+def may_have(path: str) -> bool:
+    """Whether a log can have a file at a path below it; nothing is looked up."""
+    inner = _tree_and_file(path)[1]
+    return inner == CHECKPOINT or Tile.parse(inner) is not None or document_digest(path) is not None
+
+
 def read_file(db: Connection, path: str, quorum: int = 0) -> bytes | None:
     """The file at a path below the log, if there is one; checkpoints are those that `quorum` witnesses co-signed."""
-    document = _DOCUMENT.fullmatch(path)
-    if document:
-        return _document(db, bytes.fromhex(document[1]))
-    campaign = _OF_CAMPAIGN.fullmatch(path)
-    tree, inner = (bytes.fromhex(campaign[1]), campaign[2]) if campaign else (OPERATOR_TREE, path)
+    digest = document_digest(path)
+    if digest is not None:
+        return _document(db, digest)
+    tree, inner = _tree_and_file(path)
     if inner == CHECKPOINT:
         checkpoint = log_store.newest_checkpoint(db, tree, quorum)
         return None if checkpoint is None else bytes(checkpoint.note)
@@ -60,10 +71,10 @@ def _tile(db: Connection, tree: bytes, tile: Tile) -> bytes | None:
     return content if len(parts) == tile.width else None
 
 
-def packed_document(db: Connection, path: str) -> bytes | None:
-    """The document at a path below the log as it is stored, if it is one that devices are given."""
-    match = _DOCUMENT.fullmatch(path)
-    return _packed(db, bytes.fromhex(match[1])) if match else None
+def _tree_and_file(path: str) -> tuple[bytes, str]:
+    """Which tree a path is of, and what is behind that."""
+    campaign = _OF_CAMPAIGN.fullmatch(path)
+    return (bytes.fromhex(campaign[1]), campaign[2]) if campaign else (OPERATOR_TREE, path)
 
 
 def _document(db: Connection, digest: bytes) -> bytes | None:
