@@ -11,12 +11,24 @@ import pytest
 from dp_accounting.pld.common import self_convolve
 from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mass_functions
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from scipy.stats import binom
 
 from neologue.privacy.binomial_pair import pair_delta
 from neologue.privacy.bound import Bound
 from neologue.privacy.digits import shown
-from neologue.privacy.sums import LEFT_OUT, Sums, composed, connected, joint, sums_group, sums_only, transform_error
+from neologue.privacy.sums import (
+    LEFT_OUT,
+    Sums,
+    composed,
+    connected,
+    joint,
+    log_moments,
+    sum_law,
+    sums_group,
+    sums_only,
+    transform_error,
+)
 from neologue.randomizers.unary import Unary
 
 DELTA = 1e-10
@@ -257,6 +269,18 @@ def test_a_transform_is_no_farther_off_than_stated(reports: int, words: int) -> 
     assert np.finfo(np.longdouble).eps < 2.0**-60
     assert off <= transform_error(losses, words, len(computed))
     assert first >= 0
+    # Ours is that of dp-accounting.
+    begins, same = sum_law(losses, words, 1e-26)
+    assert (begins, same.tolist()) == (first, np.asarray(computed).tolist())
+
+
+def test_moments_are_those_of_scipy_and_no_sum_underflows() -> None:
+    values = np.arange(-300.0, 301.0)
+    chances = np.where(np.abs(values) > 250, 0.0, np.exp(-np.abs(values)))
+    tilts = np.array([-500.0, -2.0, -1e-3, 0.0, 0.5, 1.0, 500.0])
+    expected = [logsumexp(tilt * values, b=chances) for tilt in tilts]
+    assert log_moments(values, chances, tilts) == pytest.approx(expected, rel=1e-13)
+    assert log_moments(values, chances, tilts)[0] == 500.0 * 250 - 250
 
 
 def test_composed_losses_are_as_exact_as_a_convolution_term_by_term() -> None:

@@ -58,6 +58,8 @@ CANDIDATES = 2
 """How many candidates change when a word is replaced."""
 TILTS = (1e-4, 300.0, 101)
 """Which θ are tried, times the largest loss: from the smallest to the largest, and how many."""
+CHERNOFF_TILTS = 20
+"""How many θ are tried on each side of a sum; beyond one over the number of its values, none does better."""
 TRANSFORM_ROUNDING = 2.0**-50
 """The rounding of a Fourier transform, per doubling of its length: 7 units of roundoff, and some for the power."""
 
@@ -219,19 +221,16 @@ def composed(losses: Floats, step: float, times: int) -> Callable[[float], float
     The chance of a loss is multiplied by e^(θ·loss) before the Fourier transforms, and divided by it afterwards: with
     a θ that goes with ε their rounding is small beside δ(ε), and not only beside 1.
     """
-    from dp_accounting.pld.common import self_convolve  # slow to import
-    from scipy.special import logsumexp
-
-    grid = step * (np.arange(len(losses)) - len(losses) // 2)
+    grid = step * (np.arange(len(losses), dtype=np.float64) - len(losses) // 2)
     tilts = np.append(0.0, np.geomspace(*TILTS) / grid[-1])
-    masses = np.array([logsumexp(tilt * grid, b=losses) for tilt in tilts])
+    masses = log_moments(grid, losses, tilts)
 
     @cache
     def power(index: int) -> tuple[Floats, Floats, float]:
         tilted = losses * np.exp(tilts[index] * grid - masses[index])
-        offset, chances = self_convolve(tilted, times, NEGLIGIBLE)
-        totals = step * (np.arange(len(chances)) + offset - times * (len(losses) // 2))
-        return totals, np.asarray(chances), transform_error(tilted, times, len(chances)) + NEGLIGIBLE
+        first, chances = sum_law(tilted, times, NEGLIGIBLE)
+        totals = step * (np.arange(len(chances), dtype=np.float64) + first - times * (len(losses) // 2))
+        return totals, chances, transform_error(tilted, times, len(chances)) + NEGLIGIBLE
 
     def delta_of(epsilon: float) -> float:
         # Markov's inequality: no total above ε is likelier than e to this, and neither is the rounding that counts.
@@ -244,6 +243,39 @@ def composed(losses: Floats, step: float, times: int) -> Callable[[float], float
         return (seen + error) * math.exp(exponents[best])
 
     return delta_of
+
+
+def log_moments(values: Floats, chances: Floats, tilts: Floats) -> Floats:
+    """The logarithm of E e^(θ·value) for each of some θ.
+
+    Terms are taken relative to the largest one, so that no sum underflows.
+    """
+    possible = chances > 0
+    values, logs = values[possible], np.log(chances[possible])
+    found = np.empty(len(tilts))
+    for number, tilt in enumerate(tilts.tolist()):
+        exponents = tilt * values + logs
+        largest = float(exponents.max())
+        found[number] = largest + math.log(np.exp(exponents - largest).sum())
+    return found
+
+
+def sum_law(chances: Floats, times: int, tail: float) -> tuple[int, Floats]:
+    """The law of the sum of so many independent whole numbers from 0 on: its first value, and the chances from there.
+
+    Values on both sides that have a chance of at most `tail` together, by Chernoff's bound, are left out.
+    """
+    from scipy.fft import fft, ifft, next_fast_len
+
+    tilts = np.arange(1, CHERNOFF_TILTS + 1) / len(chances)
+    numbers, room = np.arange(len(chances), dtype=np.float64), math.log(2 / tail)
+    most, least = ((times * log_moments(numbers, chances, sign * tilts) + room) / tilts for sign in (1, -1))
+    last = min((len(chances) - 1) * times, math.ceil(most.min()))
+    first = max(0, math.floor(-least.min()))
+    length = next_fast_len(max(last - first + 1, len(chances)))
+    # Whatever is beyond the length wraps around, so that the first value is somewhere in the middle.
+    wrapped = np.real(ifft(fft(chances, length) ** times))
+    return first, np.roll(wrapped, -first)[: last - first + 1]
 
 
 def transform_error(losses: Floats, times: int, size: int) -> float:
