@@ -77,8 +77,9 @@ def try_cluster(environment: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    # Workers find the works of this file, and neologue where this process does.
-    with cluster(PYTHONPATH=os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])) as there:
+    # Workers find the works of this file, what it imports, and neologue where this process does.
+    here = Path(__file__).parent
+    with cluster(PYTHONPATH=os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])) as there:
         yield there
 
 
