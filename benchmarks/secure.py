@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from benchmarks.measure import Measured, Part, Ratio, Work, measure_in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
-from neologue.aggregation.masked_group import GroupServer, GroupSum
+from neologue.aggregation.group_outcome import GroupSum
+from neologue.aggregation.masked_group import GroupServer
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes

@@ -7,7 +7,7 @@ from typing import Final
 
 from closed import small_closed_layer
 from layers import small_layer, small_likely_layer
-from neologue.language.likely_strings import NO_PREFIXES
+from neologue.language.likely_roots import NO_PREFIXES
 from neologue.protocol.canonical import canonical
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer

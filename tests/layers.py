@@ -8,7 +8,7 @@ from neologue.campaign.campaign import Campaign
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER
+from neologue.language.likely_roots import NEVER
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.layer import ExtendingLayer, LikelyLayer

@@ -20,7 +20,8 @@ from neologue.language import vocabulary, word_form
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates
 from neologue.language.likely_candidates import LikelyCandidates
-from neologue.language.likely_strings import NEVER, NO_PREFIXES, UNASKED, LikelyStrings, Roots
+from neologue.language.likely_roots import NEVER, NO_PREFIXES, UNASKED, Roots
+from neologue.language.likely_strings import LikelyStrings
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol import credential, invitation, layer, layer_fields, report, ticket

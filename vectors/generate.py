@@ -17,7 +17,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.typing import NDArray
 
-from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
+from neologue.aggregation.group_outcome import GroupSum
+from neologue.aggregation.masked_group import GroupServer, Stage
 from neologue.device.contribution import contribute, counting_words, held_prefixes
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.device.storage.log_record import check_goes_on
@@ -26,7 +27,7 @@ from neologue.errors import DocumentError, LaterError, LogError, SignatureError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Candidates, root, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER, NO_PREFIXES
+from neologue.language.likely_roots import NEVER, NO_PREFIXES
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm, without_capitals

@@ -14,7 +14,9 @@ from scipy import stats
 from groups import ISSUERS, Counts, Run, ballot, identity, name, promise_of, some_terms
 from layers import small_layer
 from neologue.aggregation.ephemeral import sum_of
-from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
+from neologue.aggregation.group_outcome import GroupSum, NoSum
+from neologue.aggregation.masked_aggregator import terms_for
+from neologue.aggregation.masked_group import GroupServer, Stage
 from neologue.device import masked
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from groups import ISSUERS, Run, ballot, identity, name, promise_of, some_terms
 from layers import small_layer
-from neologue.aggregation.masked_group import Stage, terms_for
+from neologue.aggregation.masked_aggregator import terms_for
+from neologue.aggregation.masked_group import Stage
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot, Member
 from neologue.entropy import SeededEntropy

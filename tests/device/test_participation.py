@@ -13,7 +13,7 @@ import pytest
 from groups import ISSUER, identity, with_key
 from invitations import OPERATOR, STRANGER, policy
 from layers import small_layer
-from neologue.aggregation.masked_group import terms_for
+from neologue.aggregation.masked_aggregator import terms_for
 from neologue.device import Client, Policy, SpendingRecord, receipt
 from neologue.device.participation import Participation
 from neologue.device.storage.membership import AnsweredInvitation, Membership

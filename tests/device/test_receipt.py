@@ -6,7 +6,7 @@ import pytest
 from closed import small_closed_layer
 from invitations import OPERATOR, campaign_id
 from layers import small_layer
-from neologue.aggregation.masked_group import terms_for
+from neologue.aggregation.masked_aggregator import terms_for
 from neologue.device.contribution import contribute
 from neologue.device.receipt import HOW_TO_CHECK, masking_receipt, report_receipt
 from neologue.entropy import SeededEntropy

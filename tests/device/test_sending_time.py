@@ -9,7 +9,7 @@ import pytest
 
 from groups import ISSUER, with_key
 from invitations import policy
-from neologue.aggregation.masked_group import terms_for
+from neologue.aggregation.masked_aggregator import terms_for
 from neologue.device import Client, Response, SendingTime, SendingWindow, Tick, participation
 from neologue.device.contribution import contribute
 from neologue.device.masked import Ballot

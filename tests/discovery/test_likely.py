@@ -16,7 +16,7 @@ from neologue.discovery.selection.selected import Selection
 from neologue.discovery.selection.summed import Judged, pass_significant
 from neologue.discovery.tally import Tally
 from neologue.errors import ParameterError
-from neologue.language.likely_strings import NO_PREFIXES
+from neologue.language.likely_roots import NO_PREFIXES
 from neologue.layout.schedule import foreseen_collection
 from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.protocol.documents import read_layer

@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from device.test_participation import PROMISE, SecureService, layer_size
 from groups import ISSUER, with_key
 from invitations import STRANGER
-from neologue.aggregation.masked_group import GroupServer, GroupSum, Stage
+from neologue.aggregation.group_outcome import GroupSum
+from neologue.aggregation.masked_group import GroupServer, Stage
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.masking.voucher import Issuers, vouch
 from neologue.protocol.credential import Credential

@@ -20,7 +20,8 @@ from device.test_masked import (  # noqa: F401 - they run here with a device in 
 )
 from masking import test_lying_server
 from masking.test_lying_server import TestRosters  # noqa: F401
-from neologue.aggregation.masked_group import GroupSum, Stage
+from neologue.aggregation.group_outcome import GroupSum
+from neologue.aggregation.masked_group import Stage
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.entropy import Entropy
 from neologue.errors import MaskingError

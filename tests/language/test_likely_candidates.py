@@ -16,7 +16,8 @@ from neologue.language import likely_strings
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER, NO_PREFIXES, UNASKED, Flags, LikelyStrings, Roots
+from neologue.language.likely_roots import NEVER, NO_PREFIXES, UNASKED, Flags, Roots
+from neologue.language.likely_strings import LikelyStrings
 from neologue.language.spelling_costs import MOST_STRINGS, SpellingCosts
 from plain_likely import PlainLikely
 

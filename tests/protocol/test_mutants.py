@@ -12,7 +12,7 @@ from neologue.errors import DocumentError
 from neologue.language import spelling_costs
 from neologue.language.alphabet import Alphabet
 from neologue.language.likely_candidates import LikelyCandidates
-from neologue.language.likely_strings import NEVER, Roots
+from neologue.language.likely_roots import NEVER, Roots
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm

@@ -13,7 +13,7 @@ import pytest
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.language.candidates import strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NO_PREFIXES
+from neologue.language.likely_roots import NO_PREFIXES
 from neologue.protocol.documents import read_layer
 from neologue.protocol.layer import LikelyLayer
 from neologue.protocol.signed_document import digest

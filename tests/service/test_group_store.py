@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from layers import small_layer
-from neologue.aggregation.masked_group import terms_for
+from neologue.aggregation.masked_aggregator import terms_for
 from neologue.discovery.decision import Decision
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import LayerOutcome

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from groups import ISSUER, ISSUERS, identity
-from neologue.aggregation.masked_aggregator import GatheringLayer
-from neologue.aggregation.masked_group import GroupServer, terms_for
+from neologue.aggregation.masked_aggregator import GatheringLayer, terms_for
+from neologue.aggregation.masked_group import GroupServer
 from neologue.device.masked import Ballot, Identity, Member
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Terms

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from neologue.aggregation.aggregator import AggregationSettings, Aggregator
 from neologue.masking.messages import DEAL_BYTES
 from neologue.masking.rules import GroupRules, groups_of
-from neologue.masking.terms import Promise
+from neologue.masking.terms import Promise, Terms
 from neologue.masking.vote_packing import packed_bytes
 from neologue.masking.voucher import Issuers
 from neologue.privacy.group_limits import SumLimits, sum_limits
@@ -52,6 +52,20 @@ class GatheringLayer:
         """The most votes that a sum of so many honest devices has."""
         repeats = self.asks.domain.repeats if isinstance(self.asks, ClosedLayer) else 1
         return sum_limits(self.asks.randomizer, devices, self.rules.groups, repeats)
+
+
+def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corrupt: int) -> Terms:
+    """The terms of a group that answers a layer; the dropouts in per cent."""
+    randomizer = layer.randomizer
+    return Terms(
+        group_id,
+        layer.digest,
+        randomizer.candidates,
+        randomizer.channel.contributions,
+        smallest,
+        dropout,
+        corrupt,
+    )
 
 
 @dataclass(frozen=True)

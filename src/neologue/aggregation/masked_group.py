@@ -7,12 +7,11 @@ that sends no other one in time is treated as one that has dropped out, and the 
 import hashlib
 from bisect import bisect_left
 from collections.abc import Container
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from neologue.aggregation.group_outcome import GroupSum, NoSum
 from neologue.errors import MaskingError
 from neologue.masking import shamir
 from neologue.masking.agreement import Confirmation, ShareRequest, Survivors, signed_shared, signed_survivors
@@ -25,7 +24,6 @@ from neologue.masking.roster import Advertisement, Roster, roster_digest
 from neologue.masking.terms import MaskingGroup, Terms
 from neologue.masking.vote_packing import Entries, unpack
 from neologue.masking.voucher import Issuers, is_signature
-from neologue.protocol.report import Asks
 
 
 class Stage(IntEnum):
@@ -37,44 +35,6 @@ class Stage(IntEnum):
     CONFIRMING = 4
     UNMASKING = 5
     OVER = 6
-
-
-@dataclass(frozen=True, eq=False)
-class GroupSum:
-    """What a group yields."""
-
-    votes: NDArray[np.uint32]
-    """For each entry the sum of the votes, right if no device has cheated: under a mask no vote can be checked."""
-    counted: frozenset[bytes]
-    """The devices whose votes they are, as the service knows them."""
-
-    @property
-    def devices(self) -> int:
-        """How many devices' votes they are."""
-        return len(self.counted)
-
-
-@dataclass(frozen=True)
-class NoSum:
-    """That a group yields nothing, now and for ever."""
-
-    reason: str
-    false: frozenset[bytes] = frozenset()
-    """The devices that are proved to have shared something else than their secrets, as the service knows them."""
-
-
-def terms_for(layer: Asks, group_id: bytes, smallest: int, dropout: int, corrupt: int) -> Terms:
-    """The terms of a group that answers a layer; the dropouts in per cent."""
-    randomizer = layer.randomizer
-    return Terms(
-        group_id,
-        layer.digest,
-        randomizer.candidates,
-        randomizer.channel.contributions,
-        smallest,
-        dropout,
-        corrupt,
-    )
 
 
 class GroupServer:

@@ -15,7 +15,7 @@ from neologue.campaign.profiles import profile as profile_named
 from neologue.campaign.promise import fewest_reports
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet
-from neologue.language.likely_strings import MOST_OPENINGS
+from neologue.language.likely_roots import MOST_OPENINGS
 from neologue.language.vocabulary import Vocabulary
 from neologue.language.word_form import WordForm, without_capitals
 from neologue.masking.rules import GroupRules

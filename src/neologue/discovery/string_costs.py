@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neologue.compiled import compiled
-from neologue.language.likely_strings import NO_PREFIXES, UNASKED, LikelyStrings
+from neologue.language.likely_roots import NO_PREFIXES, UNASKED
+from neologue.language.likely_strings import LikelyStrings
 
 Integers = NDArray[np.int64]
 Costs = NDArray[np.int16]

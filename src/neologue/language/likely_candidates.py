@@ -14,17 +14,17 @@ import numpy as np
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings
-from neologue.language.likely_strings import (
+from neologue.language.likely_roots import (
     MOST_OPENINGS,
     NEVER,
     NO_PREFIXES,
     Flags,
     Integers,
-    LikelyStrings,
     Roots,
     SmallIntegers,
     largest_limit,
 )
+from neologue.language.likely_strings import LikelyStrings
 from neologue.language.spelling_costs import SpellingCosts
 
 NOT_AGAIN = 0

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
-from neologue.language.likely_strings import NEVER, NO_PREFIXES, LikelyStrings, Roots, largest_limit, states_behind
+from neologue.language.likely_roots import NEVER, NO_PREFIXES, Roots, largest_limit, states_behind
+from neologue.language.likely_strings import LikelyStrings
 from neologue.language.spelling_costs import STEPS_PER_NAT, SpellingCosts
 from neologue.randomizers.channel import Floats
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from neologue.compiled import compiled
 from neologue.language.candidates import Strings
-from neologue.language.likely_strings import NEVER, LikelyStrings, Roots
+from neologue.language.likely_roots import NEVER, Roots
+from neologue.language.likely_strings import LikelyStrings
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int16]

@@ -15,7 +15,7 @@ import numpy as np
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
-from neologue.language.likely_strings import NEVER
+from neologue.language.likely_roots import NEVER
 from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.canonical import canonical
 from neologue.protocol.limits import DEEPEST, SAMPLERS

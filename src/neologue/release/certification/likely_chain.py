@@ -13,7 +13,7 @@ from neologue.discovery.estimates import VoteLaw
 from neologue.discovery.result import ReleasedPrefix, ReleasedWord
 from neologue.language.candidates import strings
 from neologue.language.likely_candidates import RootRound
-from neologue.language.likely_strings import NO_PREFIXES
+from neologue.language.likely_roots import NO_PREFIXES
 from neologue.protocol.layer import LikelyLayer
 from neologue.release.asked_layer import AskedLayer, layer_name
 from neologue.release.certification.wrong_estimates import wrong_estimates

@@ -24,8 +24,9 @@ from typing import Final, Self
 
 import numpy as np
 
-from neologue.aggregation.masked_aggregator import GatheringLayer
-from neologue.aggregation.masked_group import GroupServer, GroupSum, NoSum, Stage, terms_for
+from neologue.aggregation.group_outcome import GroupSum, NoSum
+from neologue.aggregation.masked_aggregator import GatheringLayer, terms_for
+from neologue.aggregation.masked_group import GroupServer, Stage
 from neologue.errors import MaskingError
 from neologue.masking.agreement import Confirmation
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
