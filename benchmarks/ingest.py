@@ -30,7 +30,7 @@ from neologue.service.campaigns.definition import DAY, Definition
 from neologue.service.campaigns.rounds import Round
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.ops.service_keys import load_keys
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.storage.states import LayerState

@@ -43,7 +43,7 @@ from benchmarks.setting import QUICK
 from neologue.protocol.credential import issue
 from neologue.randomizers.unary import Unary
 from neologue.service.ops.service_keys import load_keys
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 
 GOAL = 2.0
 """How many times as long as without an attack the 99th percentile may be."""

@@ -11,8 +11,8 @@ from benchmarks.measure import Part, Work, cpu_seconds, elapsed_seconds, measure
 from benchmarks.setting import Setting
 from neologue.service.log import log_store
 from neologue.service.log.log_publisher import LogPublisher
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from neologue.transparency.add_checkpoint import AddCheckpoint
 from neologue.transparency.checkpoint import (
     Checkpoint,

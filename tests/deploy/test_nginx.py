@@ -23,7 +23,7 @@ from neologue.service.api.addresses import sender_of
 from neologue.service.api.device_routes import _LARGEST_CHECK_IN
 from neologue.service.doctor import examine
 from neologue.service.ops.settings import Settings
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.worker import Worker
 from neologue.web import progress_stream
 from neologue.web.dashboard import dashboard

@@ -74,7 +74,7 @@ def test_backups_are_made_and_no_more_than_fourteen_are_kept(tmp_path: Path) -> 
     neologue = str(Path(sys.executable).with_name("neologue"))
     for number in range(15):
         (folder / f"2026-01-{number + 1:02}T000000.db").touch()
-    from neologue.service.storage.database import open_database
+    from neologue.service.storage.database_address import open_database
     from neologue.service.storage.migrations import migrate
 
     migrate(open_database(str(database)))

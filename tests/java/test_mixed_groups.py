@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from neologue.protocol.credential import Credential
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import ReportStore
 from service.masked_crowd import UNMASKING, VECTOR, Crowd, invited, policy_of, started
 from service.serving import fetch_layer, served

@@ -21,7 +21,7 @@ from neologue.protocol.documents import read_known, read_layer
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import ReportStore
 from sending import AT_ONCE
 from service.campaigns import definition

@@ -23,8 +23,9 @@ from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import collected
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.service_ledger import service_ledger
-from neologue.service.storage.database import Connection, Database, SqliteDatabase
+from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
 
 DELTA = 1e-6

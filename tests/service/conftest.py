@@ -9,7 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 
 

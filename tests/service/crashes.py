@@ -17,7 +17,7 @@ from typing import Final
 
 from neologue.aggregation.ephemeral import IntakeLayer
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
 from service.stores import (

@@ -12,8 +12,8 @@ import numpy as np
 
 from neologue.discovery.state import DiscoveryState
 from neologue.service.campaigns import campaign_store
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
 from service.charge_kills import is_killed, state_of, take_turn
 

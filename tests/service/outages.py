@@ -28,7 +28,7 @@ from neologue.fleet.fleet import simulated_policy
 from neologue.protocol.credential import Credential
 from neologue.protocol.report import read_report
 from neologue.protocol.submission import Submission
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import ReportStore
 from sending import AT_ONCE
 from service.campaigns import WORDS, definition

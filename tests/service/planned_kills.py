@@ -13,8 +13,8 @@ import numpy as np
 from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
 from neologue.service.campaigns import campaign_store
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town
 from service.charge_kills import is_killed, state_of, take_turn
 from service.test_planned_layers import LAYERS, come, layers_of, planned

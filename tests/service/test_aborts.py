@@ -25,7 +25,8 @@ from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
 from neologue.service.storage import report_store
-from neologue.service.storage.database import Connection, Database, open_database
+from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from service.campaigns import WORDS, Town, definition
 from service.serving import wait_until

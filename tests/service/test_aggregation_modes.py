@@ -20,7 +20,8 @@ from neologue.protocol.submission import Submission
 from neologue.protocol.ticket import ticket
 from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.doctor import examine
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 
 from .campaigns import WORDS, Town, definition

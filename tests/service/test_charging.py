@@ -29,8 +29,9 @@ from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.collect.replies import Wait
-from neologue.service.storage.database import Connection, Database, SqliteDatabase
+from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
 
 DELTA = 1e-6

@@ -14,9 +14,12 @@ import pytest
 from neologue.aggregation.ephemeral import sum_of
 from neologue.aggregation.kernels import Votes
 from neologue.errors import InputError, StorageError
-from neologue.service.storage.database import Connection, Database, PostgresDatabase, SqliteDatabase, open_database
+from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.postgres_database import PostgresDatabase
 from neologue.service.storage.report_store import ReportStore
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.stores import CAMPAIGN, add_layer, batch_of, same, spent_serials, tally_of
 
 WRITTEN = [file for file in files("neologue.service.storage.migrations").iterdir() if file.name.endswith(".sql")]

@@ -21,7 +21,7 @@ from neologue.service.ops import confinement
 from neologue.service.ops.confinement import Confinement, read_confinement
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.service_checks import _connections, _way, check_confinement
-from neologue.service.storage.database import open_database, read_address
+from neologue.service.storage.database_address import open_database, read_address
 from neologue.service.storage.migrations import migrate
 from neologue.service.witness_checks import check_witnesses
 from neologue.transparency.log_entry import Deed, LogEntry

@@ -16,7 +16,8 @@ from neologue.entropy import SeededEntropy
 from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import make_report
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import BatchOutcome, ReportStore
 from service.stores import (
     CAMPAIGN,

@@ -10,7 +10,7 @@ from neologue.protocol.slot import SLOTS, slot
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.collect.replies import Over, Wait
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from service.campaigns import Town, definition
 

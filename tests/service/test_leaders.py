@@ -25,7 +25,8 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import LEASE
 from neologue.service.collect.stored_layers import documents_of
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.states import CampaignState, LayerState
 from service.campaigns import WORDS, Town, definition
 
@@ -36,7 +37,7 @@ HELD = """
 import sys
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.coordinator import LEASE, Coordinator
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.report_store import ReportStore
 

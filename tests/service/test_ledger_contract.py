@@ -22,7 +22,7 @@ from neologue.ledger.snapshot import PopulationSnapshot, Spent
 from neologue.privacy.anonymity.anonymity_chances import AnonymityChances
 from neologue.privacy.collection import Batch, Collection
 from neologue.service.campaigns.service_ledger import service_ledger
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 
 USERS = Collection("unary", 7.0, 60, (Batch(900_000, 1_000_000), Batch(820_000, 9_000)))

@@ -18,7 +18,8 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import collected
 from neologue.service.collect.stored_layers import documents_of
-from neologue.service.storage.database import Database, SqliteDatabase
+from neologue.service.storage.database import Database
+from neologue.service.storage.sqlite_database import SqliteDatabase
 
 from .campaigns import WORDS, Town, definition
 

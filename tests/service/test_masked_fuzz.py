@@ -20,7 +20,7 @@ from neologue.masking.terms import Promise, Terms
 from neologue.protocol.credential import Credential
 from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.report import Asks, make_report, read_report
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import ReportStore
 from service.masked_crowd import invited, started
 from service.serving import Reply, Served, served

@@ -17,7 +17,7 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import read_report
 from neologue.service.campaigns import campaign_store
 from neologue.service.review.released import read_release
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition

@@ -17,8 +17,9 @@ from neologue.protocol.credential import issue
 from neologue.protocol.slot import SLOTS
 from neologue.service.collect.layer_cache import ServedLayer
 from neologue.service.collect.replies import Over, Wait
+from neologue.service.masked.group_answer import GroupAnswer, GroupReply
 from neologue.service.masked.group_store import GroupStore
-from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
+from neologue.service.masked.groups import MaskingGroups
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition

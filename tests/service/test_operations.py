@@ -25,7 +25,7 @@ from neologue.device.library import Library
 from neologue.protocol.credential import Credential
 from neologue.protocol.layer import Layer
 from neologue.protocol.submission import Submission
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import ReportStore
 
 from .campaigns import WORDS, definition

@@ -10,8 +10,8 @@ import pytest
 
 from neologue.service.api.packed_documents import PackedDocuments, as_gzip, unpacked
 from neologue.service.campaigns.campaign_store import known_of
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 
 DOCUMENTS = {
     "empty": b"",

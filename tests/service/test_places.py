@@ -19,7 +19,8 @@ from neologue.service.collect.places import Places
 from neologue.service.collect.replies import Invited, Wait
 from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.concurrency import Threads
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.place_store import Block, PlaceStore, choose, kept_places
 from neologue.service.storage.report_store import ReportStore
 from service.campaigns import Town, definition

@@ -38,7 +38,8 @@ from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.planned_rounds import GRACE
 from neologue.service.collect.stored_layers import documents_of
 from neologue.service.ops.settings import Settings
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.worker import Worker
 from sending import AT_ONCE
 

@@ -17,7 +17,8 @@ from neologue.service.campaigns import campaign_store
 from neologue.service.ops import access
 from neologue.service.review import verdicts
 from neologue.service.review.reviewed_words import WordFilter, find_words, flagged_words, page_of
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 
 from .releases import released
 from .serving import Served, served

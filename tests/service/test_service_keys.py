@@ -21,8 +21,10 @@ from neologue.service.ops.service_keys import Keys, Purpose, load_keys
 from neologue.service.ops.wrapping_key import WrappingKey, read_wrapping_key
 from neologue.service.storage import migrations
 from neologue.service.storage.backup import copy_database
-from neologue.service.storage.database import Database, SqliteDatabase, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
 
 KEK = "5a" * 32

@@ -22,7 +22,7 @@ from neologue.protocol.credential import Credential
 from neologue.protocol.layer import Layer
 from neologue.protocol.report import HEADER_BYTES, read_report
 from neologue.protocol.submission import Submission
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 
 from .campaigns import WORDS, definition
 from .serving import Process, Served, fetch_layer, free_port, wait_until

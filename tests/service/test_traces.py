@@ -22,9 +22,9 @@ from neologue.errors import StorageError
 from neologue.protocol.report import HEADER_BYTES, make_report
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.intake import Intake, IntakeLimits
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
 from service.stores import CAMPAIGN, add_layer
 

@@ -16,7 +16,8 @@ from neologue.errors import InputError
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.webhook import MOST_FAILURES, Webhook, check_webhook, post
 from neologue.service.log import log_store
-from neologue.service.storage.database import Database, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.states import CampaignState
 from neologue.transparency.log_entry import Deed, LogEntry

@@ -17,7 +17,7 @@ from neologue.device import Client, Policy
 from neologue.fleet.fleet import simulated_policy
 from neologue.service.log.log_files import file_paths, read_file
 from neologue.service.ops.service_keys import load_keys
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.transparency.add_checkpoint import AddCheckpoint
 from neologue.transparency.checkpoint import log_verifier, open_checkpoint, operator_origin

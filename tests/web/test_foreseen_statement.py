@@ -14,7 +14,7 @@ from neologue.privacy.statement import privacy_statement
 from neologue.release.facts import release_facts
 from neologue.service.campaigns import campaign_store
 from neologue.service.campaigns.definition import Definition
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.web.price import at_privacy, foreseen_statement, hold_to
 from service.campaigns import Town, definition

@@ -16,15 +16,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from neologue.device.layer_form import fits_into, form_complaints, strings_of
 from neologue.errors import ParameterError, PolicyError
-from neologue.language.candidates import Strings
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes, is_signed
 from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
-from neologue.protocol.layer_fields import LARGEST_NUMBER
 from neologue.protocol.limits import (
     DEEPEST,
     LARGEST_CLOSED_VOTE_RATIO,
@@ -35,8 +34,6 @@ from neologue.protocol.limits import (
 )
 from neologue.protocol.report import HEADER_BYTES
 from neologue.protocol.succession import DIGEST_BYTES
-from neologue.randomizers.registry import RANDOMIZERS
-from neologue.randomizers.thresholds import LARGEST_EPSILON, SMALLEST_EPSILON
 
 MOST_EPSILON = 1_000_000
 MOST_RATIO = 1e9
@@ -186,7 +183,7 @@ class Policy:
         """What is wrong; each check may rely on those before it."""
         layer = invitation.layer
         yield from self._operator_complaints(invitation.operator)
-        yield from _form_complaints(layer)
+        yield from form_complaints(layer)
         if not invitation.genuine:
             yield FORGED
         if invitation.proof is not None and len(invitation.proof) > MOST_PROOF_BYTES:
@@ -236,7 +233,7 @@ class Policy:
                 f"the layer asks {layer.layer_size:,} users, below the {self.smallest_layer_size:,}",
                 "smallest_layer_size",
             )
-        longest = max(layer.depth, max(map(len, _strings(layer).tolist()), default=0))
+        longest = max(layer.depth, max(map(len, strings_of(layer).tolist()), default=0))
         if longest > self.longest_word:
             yield _over_limit(
                 f"the layer asks for words of {longest:,} characters, above the {self.longest_word}", "longest_word"
@@ -278,7 +275,7 @@ class Policy:
             assert isinstance(layer, ExtendingLayer)
             symbols = f"{layer.extension:,} of {layer.alphabet.size:,} symbols"
             asked = f"{len(layer.frontier):,} prefixes and up to {symbols}"
-        if not _fits(layer, self.largest_layer):
+        if not fits_into(layer, self.largest_layer):
             yield _over_limit(f"{asked} make more than the {self.largest_layer:,} candidates", "largest_layer")
         size = HEADER_BYTES + layer.randomizer.payload_bytes
         if size > self.largest_report:
@@ -337,53 +334,6 @@ def round_up(value: Fraction) -> float:
     """The smallest float at or above a fraction."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _form_complaints(layer: Layer | ClosedLayer) -> Iterator[str]:
-    """What no policy permits."""
-    numbers = {"cohort": layer.layer_size, "depth": layer.depth, "bound": layer.bound}
-    if isinstance(layer, Layer):
-        numbers |= {"pass": layer.pass_number, "number": layer.number}
-    if isinstance(layer, ExtendingLayer):
-        numbers |= {"extension": layer.extension}
-    for name, value in numbers.items():
-        # The value isn't named: Python refuses to write numbers of thousands of digits.
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_NUMBER:
-            yield f"the layer's {name} is no whole number from 1 to {LARGEST_NUMBER:,}; no policy permits that"
-    # Written so that it also rejects NaN.
-    if not SMALLEST_EPSILON <= layer.epsilon <= LARGEST_EPSILON:
-        yield f"the layer's ε is no number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; no policy permits that"
-    if layer.mechanism not in RANDOMIZERS:
-        yield (
-            f"the layer's randomizer is not one of {', '.join(RANDOMIZERS)}, the ones that this device can answer for; "
-            "a newer neologue may know it"
-        )
-    if isinstance(layer, LikelyLayer) and layer.asked.size < 1:
-        yield "the layer asks about no string at all; no policy permits that"
-    longest = max(map(len, _strings(layer).tolist()), default=0)
-    # Only a root may be empty, and even that has room for a character.
-    if max(longest, int(isinstance(layer, LikelyLayer))) != _strings(layer).dtype.itemsize // 4:
-        yield "the layer's prefixes or words are not as long as they claim to be; no policy permits that"
-    # Lists are hashed line by line: such a word would pass for several, and the signature for that of another list.
-    if not layer.known.is_list_of_lines:
-        yield "a known word of the layer has a line break, so that its digest doesn't vouch for the list of them"
-
-
-def _strings(layer: Layer | ClosedLayer) -> Strings:
-    """The prefixes that a layer goes on from, or its words."""
-    return layer.words if isinstance(layer, ClosedLayer) else layer.beginnings
-
-
-def _fits(layer: Layer | ClosedLayer, most: int) -> bool:
-    """Whether a layer has at most so many candidates; stops early, since every symbol at least doubles them."""
-    if not isinstance(layer, ExtendingLayer):
-        return layer.randomizer.candidates <= most
-    extensions = 1
-    for _ in range(layer.extension):
-        extensions = 1 + (layer.alphabet.size - 1) * extensions
-        if len(layer.frontier) * extensions > most:
-            return False
-    return True
 
 
 def _over_limit(what: str, limit: str) -> str:

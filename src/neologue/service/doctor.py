@@ -15,7 +15,8 @@ from neologue.service.ops import access
 from neologue.service.ops.confinement import read_confinement
 from neologue.service.ops.wrapping_key import key_file_of
 from neologue.service.service_checks import SECONDS_OFF, check_confinement, check_service, is_here
-from neologue.service.storage.database import Connection, Database, SqliteDatabase
+from neologue.service.storage.database import Connection, Database
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from neologue.service.storage.states import OVER, CampaignState
 from neologue.service.witness_checks import check_witnesses
 

@@ -68,7 +68,7 @@ from neologue.service.ops.publishing import Publishing, read_trust
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.ops.settings import Settings
 from neologue.service.ops.software import log_software
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.place_store import PlaceStore
 from neologue.service.storage.report_store import ReportStore

@@ -13,7 +13,7 @@ import pytest
 from attacks.device.masked_devices import GROUP, Device, MaskedCampaign, statuses
 from attacks.stranger.wire import attacked
 from neologue.masking import shamir
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.worker import Worker
 from service.serving import Process, Served, free_port, wait_until

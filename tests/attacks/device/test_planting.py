@@ -18,8 +18,8 @@ from neologue.randomizers.unary import Ones, Unary
 from neologue.release.codec import decode_release
 from neologue.service.campaigns import campaign_store
 from neologue.service.ops.settings import SHORTEST_PATIENCE
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from neologue.service.worker import Worker
 from service.campaigns import WORDS, Town, definition
 from service.serving import Reply, Served, wait_until

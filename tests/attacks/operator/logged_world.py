@@ -20,7 +20,7 @@ from neologue.service.campaigns.definition import Definition
 from neologue.service.log.log_files import file_paths, read_file
 from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.ops.software import log_software
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.transparency.checkpoint import (
     Checkpoint,

@@ -15,10 +15,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from neologue.service.storage.database import Database, SqliteDatabase, open_database
+from neologue.service.storage.database import Database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.report_store import ReportStore
 from neologue.service.storage.spent_serials import put_in_order
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
 from service.conftest import postgres, url
 from service.stores import CAMPAIGN, add_layer, batch_of, close_layer, serial_of, spent_serials
@@ -156,7 +158,8 @@ def test_an_open_layer_of_another_campaign_loses_nothing(url: str) -> None:
 KILLED = """
 import os, signal, sys
 from neologue.service.storage import spent_serials
-from neologue.service.storage.database import Connection, open_database
+from neologue.service.storage.database_address import open_database
+from neologue.service.storage.database import Connection
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -13,8 +13,8 @@ from neologue.errors import InputError, PolicyError
 from neologue.protocol.succession import recovery_digest, revoke, succeed
 from neologue.service.ops.service_keys import load_keys
 from neologue.service.storage.backup import copy_database
-from neologue.service.storage.database import SqliteDatabase
 from neologue.service.storage.migrations import migrate
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from sending import AT_ONCE
 from small_service import Service, running
 

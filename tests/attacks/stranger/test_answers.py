@@ -17,7 +17,7 @@ from neologue.cli import main
 from neologue.device.contribution import contribute
 from neologue.service import worker as worker_module
 from neologue.service.log import log_store
-from neologue.service.storage.database import open_database
+from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 from neologue.service.worker import Worker
 from neologue.transparency.log_entry import Deed

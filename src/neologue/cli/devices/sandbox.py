@@ -191,7 +191,7 @@ def _layers(devices: int) -> int:
 def _make_page(settings: "Settings") -> "SandboxPages":
     """Prepare a new database with one operator, the person, and the page that signs them in."""
     from neologue.service.ops.access import OPERATOR, new_token
-    from neologue.service.storage.database import open_database
+    from neologue.service.storage.database_address import open_database
     from neologue.service.storage.migrations import migrate
     from neologue.web.sandbox_page import SandboxPages
 

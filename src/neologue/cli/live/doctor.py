@@ -47,7 +47,7 @@ def doctor(
     With an operator's token, it also asks the service how it is deployed: proxies, file descriptors, privileges.
     """
     from neologue.service.doctor import examine
-    from neologue.service.storage.database import open_database, read_address
+    from neologue.service.storage.database_address import open_database, read_address
 
     address = read_address(database)
     if not address.startswith(("postgresql:", "postgres:")) and not Path(address.removeprefix("sqlite:///")).exists():

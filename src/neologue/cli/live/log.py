@@ -20,7 +20,7 @@ def log() -> None:
 def key(database: str) -> None:
     """Print the verifier key of the log, which witnesses and devices are given."""
     from neologue.service.ops.service_keys import public_log_key
-    from neologue.service.storage.database import open_database
+    from neologue.service.storage.database_address import open_database
     from neologue.transparency.checkpoint import log_verifier
 
     with closing(open_database(database)) as opened, opened.reading() as db:
@@ -47,7 +47,7 @@ def software(wheel: Path) -> None:
 def export(database: str, folder: Path) -> None:
     """Write the log to FOLDER, as files that any web server can serve and `neologue certify --log FOLDER` reads."""
     from neologue.service.log.log_files import file_paths, read_file
-    from neologue.service.storage.database import open_database
+    from neologue.service.storage.database_address import open_database
 
     written = 0
     with closing(open_database(database)) as opened, opened.reading() as db:

@@ -208,7 +208,7 @@ def _prepare_database(settings: "Settings") -> None:
     from neologue.service.ops.access import OPERATOR, audit, new_token, people
     from neologue.service.ops.wrapping_key import key_file_of
     from neologue.service.startup import check_readable
-    from neologue.service.storage.database import open_database
+    from neologue.service.storage.database_address import open_database
     from neologue.service.storage.migrations import migrate
 
     database = open_database(settings.database)

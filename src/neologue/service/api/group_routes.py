@@ -27,7 +27,8 @@ from neologue.service.collect.late_reports import VOUCHED, LateReports, SenderSt
 from neologue.service.collect.layer_cache import LayerCache, ServedLayer
 from neologue.service.collect.replies import Final as FinalAnswer
 from neologue.service.collect.replies import GroupOffer, Received
-from neologue.service.masked.groups import GroupAnswer, GroupReply, MaskingGroups
+from neologue.service.masked.group_answer import GroupAnswer, GroupReply
+from neologue.service.masked.groups import MaskingGroups
 from neologue.service.ops.service_keys import Keys
 from neologue.service.storage.states import CampaignState
 

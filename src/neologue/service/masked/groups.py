@@ -16,8 +16,6 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
@@ -28,11 +26,10 @@ from neologue.aggregation.group_outcome import GroupSum, NoSum
 from neologue.aggregation.masked_aggregator import GatheringLayer, terms_for
 from neologue.aggregation.masked_group import GroupServer, Stage
 from neologue.errors import MaskingError
-from neologue.masking.agreement import Confirmation
-from neologue.masking.messages import MaskedVector, Sharing, Unmasking
-from neologue.masking.roster import Advertisement
 from neologue.masking.terms import GROUP_BYTES
+from neologue.service.masked.group_answer import ANSWERS_BY_STANDING, ANSWERS_BY_STATE, GroupAnswer, GroupReply
 from neologue.service.masked.group_store import GroupState, GroupStore, SerialState
+from neologue.service.masked.live_group import LiveGroup, stage_of
 from neologue.service.ops.concurrency import RepeatedStep, Threads, describe, ignore
 from neologue.service.storage.report_store import ReportStore
 
@@ -44,90 +41,10 @@ _THREADS: Final = 2
 _STAGES_LONG: Final = 5
 """The stages that a group's time has room for: one more than it has, in which a sum is counted, although the database
 may be away for a while."""
-_STAGES: Final = {
-    Advertisement.number: Stage.ADVERTISING,
-    Sharing.number: Stage.SHARING,
-    MaskedVector.number: Stage.MASKING,
-    Confirmation.number: Stage.CONFIRMING,
-    Unmasking.number: Stage.UNMASKING,
-}
-"""The stage that awaits each message of a device."""
-
-
-class GroupAnswer(StrEnum):
-    """A reply without a message for the device to answer."""
-
-    WAIT = "wait"
-    """The others are waited for: the same is to be sent again."""
-    OUT = "out"
-    """The group goes on without it, or was never formed: it may join another, unless its votes are masked."""
-    FINAL = "final"
-    """Its votes are in a sum that is counted and durable."""
-    CLOSED = "closed"
-    """Its votes are not counted, and never will be."""
-    BUSY = "busy"
-    """There is no group for it now, or another worker has it."""
-
-
-GroupReply = bytes | GroupAnswer
-"""A reply to a device: the next message of its group, or a word."""
-
-_ANSWERS: Final = {
-    GroupState.UNFORMED: GroupAnswer.OUT,
-    GroupState.MASKING: GroupAnswer.BUSY,
-    GroupState.UNMASKING: GroupAnswer.BUSY,
-    GroupState.SUMMED: GroupAnswer.FINAL,
-    GroupState.REFUSED: GroupAnswer.CLOSED,
-    GroupState.NOTHING: GroupAnswer.CLOSED,
-    GroupState.LOST: GroupAnswer.CLOSED,
-}
-"""What a device that may have masked votes for a group is told, by what is on record of it."""
-_ANSWERS_TO_STANDING: Final = {
-    SerialState.FREE: None,
-    SerialState.SPENT: GroupAnswer.FINAL,
-    SerialState.VOID: GroupAnswer.CLOSED,
-    SerialState.BARRED: GroupAnswer.CLOSED,
-}
-"""What a device is told that wants to join a group; None if it may."""
 _ALARMS: Final = {
     "refused_sum": "campaign %s: the votes of a group were refused, as no honest devices have such a sum",
     "false_secrets": "campaign %s: the votes of a group are lost, as a device has shared false secrets",
 }
-
-
-@dataclass(eq=False)
-class _LiveGroup:
-    """A group in the memory of this worker."""
-
-    layer: GatheringLayer
-    group: GroupServer
-    size: int
-    """How many devices it waits for."""
-    deadline: float
-    formed: bool = False
-    """Whether it is on record."""
-    ended: GroupState | None = None
-    """What is on record of its end; before it is formed, that there will be none."""
-    counted: frozenset[bytes] = frozenset()
-    struck: set[bytes] = field(default_factory=set)
-    """The devices that it has missed, once that is on record."""
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    moved: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set, and replaced, when it goes on to another stage or to its end."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether it has as many devices as it waits for."""
-        return self.group.devices >= self.size
-
-    @property
-    def due(self) -> bool:
-        """Whether it can go on to its next stage, or must."""
-        if self.group.stage is Stage.ADVERTISING:
-            done = self.complete
-        else:
-            done = self.group.ready or self.group.stage is Stage.OVER
-        return done or time.monotonic() >= self.deadline
 
 
 class MaskingGroups:
@@ -152,9 +69,9 @@ class MaskingGroups:
         self._storage, self._store = storage, GroupStore(storage.database)
         self._leads, self._patience = leads, patience
         self._clock, self._on_end, self._on_alarm = clock, on_end, on_alarm
-        self._gathering: dict[tuple[bytes, int], _LiveGroup] = {}
+        self._gathering: dict[tuple[bytes, int], LiveGroup] = {}
         self._opening: dict[tuple[bytes, int], asyncio.Lock] = {}
-        self._live: dict[bytes, _LiveGroup] = {}
+        self._live: dict[bytes, LiveGroup] = {}
         self._votes: dict[tuple[bytes, bytes], bytes] = {}
         """By campaign and serial, the group that has the votes of a device in its sum."""
         self._threads = Threads("group", _THREADS)
@@ -184,7 +101,7 @@ class MaskingGroups:
     async def join(self, layer: GatheringLayer, serial: bytes) -> bytes | GroupAnswer:
         """The terms of a group that a device may join, or why there is none."""
         standing = await self._threads.run_to_end(self._store.standing, layer.campaign, serial, layer.strikes)
-        if (answer := _ANSWERS_TO_STANDING[standing]) is not None:
+        if (answer := ANSWERS_BY_STANDING[standing]) is not None:
             return answer
         if not self._leads(layer.campaign):
             return GroupAnswer.BUSY
@@ -204,7 +121,7 @@ class MaskingGroups:
         live = self._live.get(group_id)
         if live is None or live.layer.campaign != campaign:
             return await self._answer_from_record(campaign, serial, group_id)
-        stage = _stage_of(message)
+        stage = stage_of(message)
         async with live.turn:
             if live.group.stage is Stage.ADVERTISING and live.complete and live.group.awaits(serial):
                 return GroupAnswer.OUT  # the layer may have no room for more than it gathers
@@ -221,7 +138,7 @@ class MaskingGroups:
         async with live.turn:
             return await self._answer(live, serial, stage)
 
-    async def _take(self, live: _LiveGroup, stage: Stage, serial: bytes, message: bytes) -> None:
+    async def _take(self, live: LiveGroup, stage: Stage, serial: bytes, message: bytes) -> None:
         if stage > live.group.stage:
             raise MaskingError("the message comes before its turn")
         claim = (live.layer.campaign, serial)
@@ -236,7 +153,7 @@ class MaskingGroups:
         if stage is Stage.MASKING:
             self._votes[claim] = live.group.terms.group_id
 
-    async def _answer(self, live: _LiveGroup, serial: bytes, stage: Stage | None) -> GroupReply:
+    async def _answer(self, live: LiveGroup, serial: bytes, stage: Stage | None) -> GroupReply:
         """The reply to a device of a group in its present stage."""
         if live.ended is not None:
             return self._answer_by_end(live.ended, live, serial)
@@ -248,8 +165,8 @@ class MaskingGroups:
             return GroupAnswer.OUT if stage < Stage.MASKING else GroupAnswer.WAIT
         return GroupAnswer.WAIT
 
-    def _answer_by_end(self, ended: GroupState, live: _LiveGroup, serial: bytes) -> GroupReply:
-        answer = _ANSWERS[ended]
+    def _answer_by_end(self, ended: GroupState, live: LiveGroup, serial: bytes) -> GroupReply:
+        answer = ANSWERS_BY_STATE[ended]
         # What is summed counts its survivors alone.
         return GroupAnswer.CLOSED if answer is GroupAnswer.FINAL and serial not in live.counted else answer
 
@@ -262,11 +179,11 @@ class MaskingGroups:
             # It was never formed, or another worker is about to.
             return GroupAnswer.OUT if self._leads(campaign) else GroupAnswer.BUSY
         # What is summed has not counted this device, or it would be spent.
-        return GroupAnswer.CLOSED if found is GroupState.SUMMED else _ANSWERS[found]
+        return GroupAnswer.CLOSED if found is GroupState.SUMMED else ANSWERS_BY_STATE[found]
 
     # How groups go on
 
-    async def _open(self, layer: GatheringLayer) -> _LiveGroup | None:
+    async def _open(self, layer: GatheringLayer) -> LiveGroup | None:
         """A new group that gathers devices, if the layer has room for one."""
         if not self._advancing.running:
             return None
@@ -278,7 +195,7 @@ class MaskingGroups:
             return None
         rules = layer.rules
         terms = terms_for(layer.asks, os.urandom(GROUP_BYTES), rules.smallest, rules.dropout, rules.corrupt)
-        live = _LiveGroup(layer, GroupServer(terms, layer.issuers), size, time.monotonic() + layer.gather_seconds)
+        live = LiveGroup(layer, GroupServer(terms, layer.issuers), size, time.monotonic() + layer.gather_seconds)
         self._live[terms.group_id] = self._gathering[layer.key] = live
         return live
 
@@ -312,7 +229,7 @@ class MaskingGroups:
         if failed:
             raise ExceptionGroup("some groups", failed)
 
-    async def _advance(self, live: _LiveGroup) -> Exception | None:
+    async def _advance(self, live: LiveGroup) -> Exception | None:
         """Move a group on by one stage, or to its end; what went wrong, if anything did."""
         async with live.turn:
             try:
@@ -332,7 +249,7 @@ class MaskingGroups:
             live.moved = asyncio.Event()
         return None
 
-    async def _form(self, live: _LiveGroup) -> None:
+    async def _form(self, live: LiveGroup) -> None:
         """Form the group of the devices that have come, if they are enough and the layer has room; else abandon it."""
         layer, group = live.layer, live.group
         if self._gathering.get(layer.key) is live:
@@ -358,14 +275,14 @@ class MaskingGroups:
         else:
             group.abandon("the layer has no room")
 
-    async def _strike(self, live: _LiveGroup) -> None:
+    async def _strike(self, live: LiveGroup) -> None:
         """Record whom the group has waited for in vain in this stage."""
         missed = live.group.missing - live.struck
         if missed:
             await self._threads.run_to_end(self._store.strike, live.layer.campaign, missed)
             live.struck |= missed
 
-    async def _begin_unmasking(self, live: _LiveGroup) -> None:
+    async def _begin_unmasking(self, live: LiveGroup) -> None:
         """Ask for shares, once it is on record that they are asked for."""
         group = live.group
         ask = partial(self._store.ask_for_shares, group.terms.group_id, group.in_sum, self._clock())
@@ -374,7 +291,7 @@ class MaskingGroups:
         else:
             group.abandon("its time is over, or a device of it has votes in another sum")
 
-    async def _settle(self, live: _LiveGroup) -> None:
+    async def _settle(self, live: LiveGroup) -> None:
         """Record how a group ended, and drop it."""
         group_id, outcome = live.group.terms.group_id, live.group.outcome
         if not live.formed:
@@ -397,7 +314,7 @@ class MaskingGroups:
         self._on_end(ended)
         live.moved.set()
 
-    def _count(self, live: _LiveGroup, summed: GroupSum) -> GroupState:
+    def _count(self, live: LiveGroup, summed: GroupSum) -> GroupState:
         """Count a sum, unless it can't be one of honest votes; then it is erased."""
         group_id = live.group.terms.group_id
         limits = live.layer.limits(summed.devices)
@@ -407,17 +324,7 @@ class MaskingGroups:
             return refused
         return GroupState.SUMMED if self._store.count(group_id, summed.votes, summed.counted) else GroupState.LOST
 
-    def _alarm(self, live: _LiveGroup, kind: str) -> None:
+    def _alarm(self, live: LiveGroup, kind: str) -> None:
         """Tell operators that a group ended as no honest devices end it."""
         _LOG.warning(_ALARMS[kind], live.layer.campaign.hex())
         self._on_alarm(live.layer.campaign, kind)
-
-
-def _stage_of(message: bytes) -> Stage | None:
-    """The stage that awaits a message; None for no message at all."""
-    if not message:
-        return None
-    stage = _STAGES.get(message[1]) if len(message) > 1 else None
-    if stage is None:
-        raise MaskingError("the message is none that a device sends")
-    return stage

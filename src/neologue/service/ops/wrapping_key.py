@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from neologue.errors import InputError, StorageError
-from neologue.service.storage.database import Database, SqliteDatabase
+from neologue.service.storage.database import Database
+from neologue.service.storage.sqlite_database import SqliteDatabase
 from neologue.table import Table
 
 RAW: Final = "none"

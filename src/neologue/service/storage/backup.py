@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from neologue.errors import InputError, StorageError
-from neologue.service.storage.database import read_address
+from neologue.service.storage.database_address import read_address
 from neologue.sqlite_file import explain_errors, make_private
 
 
