@@ -116,6 +116,8 @@ def test_a_document_that_somebody_asked_for_too_early_is_there_when_it_is_there(
     path = f"/v1/known/{given.campaign.known.digest}"
     assert [service.ask("GET", path).status for _ in range(3)] == [404, 404, 404]
     assert service.ask("POST", "/v1/campaigns", msgspec.to_builtins(given)).status == 201
+    assert service.ask("GET", path).status == 404, "a draft is the operator's own"
+    assert service.ask("POST", "/v1/campaigns/asked-for/start").status == 200
     assert service.ask("GET", path).body.split() == [b"asked", b"early", b"for"]
 
 

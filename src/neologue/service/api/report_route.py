@@ -91,6 +91,12 @@ class ReportRoute:
         campaign = self._layer_cache.campaign(submission.campaign_id)
         if campaign is None or campaign.entry.state != CampaignState.RUNNING:
             return self._refuse("busy", failure(503, "busy", "the campaign is held; send the same bytes later", 60))
+        if layer.planned and not self._layer_cache.is_ended(served):
+            # When a report is counted depends on who else came, which is told to nobody before the layer is over.
+            kept = self._intake.keep(submission.campaign_id, layer, submission.serial, submission.report)
+            again = self._layer_cache.asks_again(served, submission.serial)
+            self._outcomes.add(kept)
+            return answer(Received(again), 202) if kept is Receipt.RECEIVED else self._responses[kept]
         sent = (submission.campaign_id, layer.layer_index, submission.serial)
         if self._layer_cache.is_ended(served) and not self._intake.is_waiting(*sent):
             # Another worker may be about to count it: soon, when the layer is closed, it is known.

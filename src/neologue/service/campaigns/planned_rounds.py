@@ -96,3 +96,15 @@ class PlannedRounds:
 def sent_until(round_: Round, definition: Definition) -> float:
     """Until when a planned round takes reports: whoever is invited has time to answer."""
     return round_.deadline + definition.answer_seconds
+
+
+def asks_again(round_: Round, definition: Definition, serial: bytes, now: float) -> float:
+    """When a device that sends a report now is to send it again, which depends on nothing that others do.
+
+    First in the time to answer, so that a report counts whose worker was killed; and then when the round is over. Its
+    random serial says where in that half of the time to answer, so that not all come at once.
+    """
+    half = definition.answer_seconds / 2
+    spread = half * int.from_bytes(serial[:4], "big") / (1 << 32)
+    in_time = round_.deadline + spread
+    return in_time if now < in_time else sent_until(round_, definition) + GRACE + spread

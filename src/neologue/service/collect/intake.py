@@ -76,7 +76,6 @@ class _Queue:
         """Someone more waits for what becomes of a report; those who gave up are forgotten."""
         others = self.senders.get(serial)
         self.senders[serial] = [*(other for other in others if not other.done()), sender] if others else [sender]
-        self.news = True
 
     def answer(self, serials: Iterable[bytes], receipt: Receipt) -> None:
         """Tell whoever still waits, and forget their reports."""
@@ -166,13 +165,28 @@ class Intake:
 
         `block` is the number of the block in which a place is kept for it, or 0.
         """
-        if not self._writing.running:
+        queue = self._take(campaign, layer, serial, report, block)
+        if queue is None:
             return Receipt.BUSY
+        sender: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        queue.add_sender(serial, sender)
+        self._patient.append((time.monotonic() + self._limits.patience, sender))
+        return await sender
+
+    def keep(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes) -> Receipt:
+        """Take a report like `receive`, and tell its sender nothing of what becomes of it."""
+        queue = self._take(campaign, layer, serial, report, 0)
+        return Receipt.BUSY if queue is None else Receipt.RECEIVED
+
+    def _take(self, campaign: bytes, layer: IntakeLayer, serial: bytes, report: bytes, block: int) -> _Queue | None:
+        """Let a report wait for others; None if too much waits already."""
+        if not self._writing.running:
+            return None
         queue = self._queues.get((campaign, layer.layer_index))
         # Of two with the same serial the first one counts, whatever the second one says.
         if queue is None or serial not in queue.pending:
             if self.held_bytes >= self._limits.most_bytes:
-                return Receipt.BUSY
+                return None
             votes = layer.decoder.votes(report)
             if layer.sent_before and layer.sent_before.by_another(serial, report):
                 raise RepeatedError("another device has sent the same report, which chance does not do")
@@ -182,11 +196,9 @@ class Intake:
             queue.blocks[serial] = block
             if len(queue.pending) >= self._largest_batch(queue):
                 self._writing.hurry()
-        sender: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        queue.add_sender(serial, sender)
-        self._patient.append((time.monotonic() + self._limits.patience, sender))
+        queue.news = True
         self._writing.request()
-        return await sender
+        return queue
 
     def close(self, campaign: bytes, layer_index: int) -> None:
         """Look at once at what waits for a layer, because it was closed: what is not counted is dropped."""

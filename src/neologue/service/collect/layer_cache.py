@@ -21,7 +21,7 @@ from neologue.service.campaigns.campaign_log import opened_entry
 from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
 from neologue.service.campaigns.charging import unpaid
 from neologue.service.campaigns.definition import Definition
-from neologue.service.campaigns.planned_rounds import sent_until
+from neologue.service.campaigns.planned_rounds import asks_again, sent_until
 from neologue.service.campaigns.promises import promise_of, vouching
 from neologue.service.campaigns.rounds import Round, rounds_ahead
 from neologue.service.collect.replies import Invited, Over, Wait
@@ -141,6 +141,11 @@ class LayerCache:
     def is_ended(self, layer: ServedLayer) -> bool:
         """Whether the time is over to send a report to a layer, where that is a matter of time alone."""
         return layer.definition.drawn and self._clock() >= sent_until(layer.round, layer.definition)
+
+    def asks_again(self, layer: ServedLayer, serial: bytes) -> float:
+        """In how many seconds a device that has sent its report to a planned layer is to send it again."""
+        now = self._clock()
+        return asks_again(layer.round, layer.definition, serial, now) - now
 
     def longest(self, late: int) -> int:
         """The most bytes that are read of what a device sends: as the open layers need, and at least `late`."""
