@@ -4,6 +4,7 @@ Strangers choose how many documents they read at once, and how slowly. So a docu
 read it, and none is there unpacked: who asks for that holds a piece of it.
 """
 
+import asyncio
 import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -43,6 +44,8 @@ class PackedDocument:
         """The document in pieces, each when the one before is written."""
         for piece in _slices(self.gzip) if packed else unpacked(self.stored):
             yield piece
+            # To whoever has gone, writing waits for nothing: here it is seen, and others have their turn.
+            await asyncio.sleep(0)
 
 
 class PackedDocuments:
