@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from neologue.campaign.campaign import Campaign
+from neologue.language.alphabet import Alphabet
 from neologue.planning import plan as planning
 from neologue.planning import plan_for as assembly
 from neologue.reporting import plan_document
@@ -138,6 +140,16 @@ def test_a_level_is_kept_and_shown_beside_the_others(strict: dict[str, Any]) -> 
     assert levels["strict"]["local_epsilon"] < levels["standard"]["local_epsilon"] < 10
     assert levels["paper"]["local_epsilon"] == 10
     assert levels["standard"]["coverage"] < levels["paper"]["coverage"]
+
+
+def test_a_plan_at_a_level_is_the_campaign_that_a_discovery_at_that_level_runs(strict: dict[str, Any]) -> None:
+    campaign = Campaign.from_profile(
+        users=20_000, privacy="strict", alphabet=Alphabet.named("en"), depth=3, words_per_user=5, layers=3
+    )
+    assert campaign.parameters.later_words == (4, 3, 2)
+    for name in ("epsilon", "later_words", "delta", "promised_epsilon", "promised_unit"):
+        planned, run = strict["parameters"][name], getattr(campaign.parameters, name)
+        assert planned == (list(run) if name == "later_words" else run)
 
 
 def test_a_level_says_what_the_next_weaker_one_buys_and_how_many_users_it_takes(

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neologue.campaign.campaign import MOST_USERS, Campaign
+from neologue.campaign.keeping_level import keep_level
 from neologue.campaign.largest_epsilon import largest_epsilon
+from neologue.campaign.parameters import Parameters
 from neologue.campaign.privacy_level import LEVELS, PrivacyLevel
 from neologue.discovery.selection import RULES
 from neologue.errors import ParameterError
@@ -142,12 +144,14 @@ def plan(
     """
     if level:
         limits, tradeoff = limits_of(level), ()
-        campaigns = at_delta(campaigns, level.delta)
     foresight = _Foresight(lexicon, exposure or Exposure())
     if users is None:
         users = _fewest_users(campaigns, foresight, limits, on_progress)
     on_progress(f"Foreseeing a campaign among {users:,} users …")
-    campaign = _largest_epsilon(campaigns, foresight, users, limits)
+    if level:
+        campaign = _at_level(campaigns, foresight, users, level)
+    else:
+        campaign = _largest_epsilon(campaigns, foresight, users, limits)
     points = []
     for epsilon in _around(campaign.epsilon, tradeoff):
         on_progress(f"Foreseeing it with a local ε of {epsilon:g} …")
@@ -176,11 +180,11 @@ class _Foresight:
 
     def __init__(self, lexicon: Lexicon, exposure: Exposure) -> None:
         self._lexicon, self._exposure = lexicon, exposure
-        self._made: dict[tuple[int, float], Forecast] = {}
+        self._made: dict[tuple[int, Parameters], Forecast] = {}
 
     def expected(self, campaign: Campaign) -> Forecast:
-        """What a campaign finds."""
-        which = campaign.users, campaign.epsilon
+        """What a campaign finds, whatever it promises."""
+        which = campaign.users, replace(campaign.parameters, promised_epsilon=None, promised_unit="item")
         if which not in self._made:
             self._made[which] = forecast(campaign, self._lexicon)
         return self._made[which]
@@ -274,20 +278,19 @@ def limits_of(level: PrivacyLevel) -> EpsilonLimits:
     return EpsilonLimits(level.local_epsilon, level.user_epsilon, "user")
 
 
-def at_delta(campaigns: Campaigns, delta: float) -> Campaigns:
-    """The same campaigns with another δ."""
+def _at_level(campaigns: Campaigns, foresight: _Foresight, users: int, level: PrivacyLevel) -> Campaign:
+    """The campaign that keeps a level of privacy, as a discovery and a live campaign choose it."""
 
-    def campaign(users: int, epsilon: float | None) -> Campaign:
-        made = campaigns(users, epsilon)
-        return replace(made, parameters=replace(made.parameters, delta=delta))
+    def cost(campaign: Campaign) -> float:
+        return reader_epsilon(with_dropouts(foresight.facts(campaign)), "user")
 
-    return campaign
+    return keep_level(campaigns(users, level.local_epsilon), level, cost)
 
 
 def _outlook(campaigns: Campaigns, foresight: _Foresight, users: int, level: PrivacyLevel) -> LevelOutlook:
     """What so many users would find at a level."""
     try:
-        campaign = _largest_epsilon(at_delta(campaigns, level.delta), foresight, users, limits_of(level))
+        campaign = _at_level(campaigns, foresight, users, level)
     except ParameterError:
         return LevelOutlook(level, None)
     return LevelOutlook(level, _point(campaign, foresight))

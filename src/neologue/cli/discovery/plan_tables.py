@@ -140,12 +140,18 @@ def _promise_lines(plan: Plan) -> list[str]:
     if fewest is None:
         return []
     protected = "a whole user" if parameters.promised_unit == "user" else "a word"
-    live = " A live campaign needs --allocation drawn and --hours as well." if parameters.drawn else ""
+    if plan.level:
+        options = f"--privacy {plan.level.name}."
+    else:
+        live = " A live campaign needs --allocation drawn and --hours as well." if parameters.drawn else ""
+        options = (
+            f"--epsilon {plan.campaign.epsilon:g} --central-epsilon {parameters.promised_epsilon:g} "
+            f"--unit {parameters.promised_unit}.{live}"
+        )
     return [
         f"Promise: the release costs {protected} a central ε of at most {parameters.promised_epsilon:g}, whoever stays "
         f"away: a layer with fewer than {fewest:,} reports is not decided.",
-        f"A campaign or a discovery promises it with --epsilon {plan.campaign.epsilon:g} --central-epsilon "
-        f"{parameters.promised_epsilon:g} --unit {parameters.promised_unit}.{live}",
+        f"A campaign or a discovery promises it with {options}",
     ]
 
 
