@@ -23,10 +23,10 @@ from neologue.device.contribution import contribute
 from neologue.protocol.layer import ExtendingLayer, Layer
 from neologue.protocol.slot import SLOTS
 from neologue.randomizers.unary import Unary
-from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import LayerRow
+from neologue.service.campaigns import layer_store
 from neologue.service.campaigns.coordinator import Coordinator
 from neologue.service.campaigns.definition import DAY, Definition
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.rounds import Round
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.ops.service_keys import load_keys
@@ -181,7 +181,7 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     round_ = Round(layer_size=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)
     asked = LayerRow(0, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
     with database.transaction() as db:
-        campaign_store.open_layer(db, campaign, asked, layer.document, promise=None)
+        layer_store.open_layer(db, campaign, asked, layer.document, promise=None)
     database.close()
     return campaign, keys.ticket
 

@@ -18,7 +18,7 @@ from neologue.ledger.budget import Budget
 from neologue.ledger.composition import composed_epsilon
 from neologue.privacy.collection import Batch
 from neologue.release.foreseen import foreseen_charge
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import collected
 from neologue.service.campaigns.definition import Definition
@@ -144,7 +144,7 @@ def check_paid(database: Database, described: Definition) -> None:
     """Neither a layer or a release without a charge, nor a charge without a campaign that it pays for."""
     with database.reading() as db:
         entry = campaign_store.campaign_named(db, described.name)
-        layers = campaign_store.layers_of(db, entry.id)
+        layers = layer_store.layers_of(db, entry.id)
         release = campaign_store.release_of(db, entry.id)
     charges = service_ledger(database).snapshot("people").charges
     if entry.state == "draft":

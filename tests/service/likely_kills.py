@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 
 from neologue.discovery.state import DiscoveryState
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town, definition
@@ -48,7 +48,7 @@ def endure(path: str) -> int:
         if decision is None:
             continue
         with database.reading() as db:
-            kept = campaign_store.decisions(db, entry.id)[-1]
+            kept = layer_store.decisions(db, entry.id)[-1]
             carried = db.execute("SELECT COUNT(*) FROM carried_votes")
         np.testing.assert_array_equal(kept.index, decision.index)
         np.testing.assert_array_equal(kept.carried, decision.carried)

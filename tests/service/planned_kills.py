@@ -12,7 +12,7 @@ import numpy as np
 
 from neologue.discovery.state import DiscoveryState
 from neologue.discovery.tally import Tally
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import layer_store
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.sqlite_database import SqliteDatabase
 from service.campaigns import Town
@@ -57,7 +57,7 @@ def endure(path: str) -> int:
             decision = undisturbed.decide(first)
             undisturbed.take(decision)
             with database.reading() as db:
-                kept = campaign_store.decisions(db, entry.id)[asked[1]]
+                kept = layer_store.decisions(db, entry.id)[asked[1]]
             np.testing.assert_array_equal(kept.index, decision.index)
             np.testing.assert_array_equal(kept.votes, decision.votes)
     assert len(undisturbed.release.layers) == LAYERS

@@ -20,7 +20,7 @@ from neologue.ledger.snapshot import PopulationSnapshot
 from neologue.protocol.layer import Layer
 from neologue.release.codec import release_document
 from neologue.release.foreseen import foreseen_charge
-from neologue.service.campaigns import campaign_store, coordinator
+from neologue.service.campaigns import campaign_release, campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
@@ -73,7 +73,7 @@ def counts(town: Town, entry: CampaignRow) -> tuple[str, list[int], list[int], s
     """The campaign's state, the reports of its layers and of the sums of them, and its release."""
     with town.database.reading() as db:
         state = campaign_store.campaign_named(db, entry.name).state
-        layers = [layer.round.reports for layer in campaign_store.layers_of(db, entry.id)]
+        layers = [layer.round.reports for layer in layer_store.layers_of(db, entry.id)]
         sums = [reports for (reports,) in db.execute("SELECT reports FROM sums")]
         return state, layers, sums, campaign_store.release_of(db, entry.id)
 
@@ -153,7 +153,7 @@ def test_sums_that_are_just_being_merged_are_erased(
     entry = opened(town)
     town.answer(entry.id, 100)
     with database.transaction() as db:
-        campaign_store.close_layer(db, entry.id, 0)
+        layer_store.close_layer(db, entry.id, 0)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
     really = report_store.add_sum
 
@@ -203,7 +203,7 @@ def test_a_campaign_that_was_about_to_be_released_is_charged_once(
         other.coordinator.abort(entry.name, 1000.0)
         return release_document(*given, **named)
 
-    monkeypatch.setattr(coordinator, "release_document", meanwhile)
+    monkeypatch.setattr(campaign_release, "release_document", meanwhile)
     town.run(entry.id, 102.0)
     state, layers, sums, release = counts(town, entry)
     assert (state, sums, release) == ("aborted", [], None)
@@ -221,13 +221,13 @@ def test_a_layer_that_is_just_being_decided_does_not_go_on(
     assert asked
     counted = town.answer(entry.id, asked[0].layer_size)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 3.0))
-    really = campaign_store.settle_layer
+    really = layer_store.settle_layer
 
     def meanwhile(*given: Any) -> bool:  # noqa: ANN401 - whatever it takes
         abort.start()
         return really(*given)
 
-    monkeypatch.setattr(campaign_store, "settle_layer", meanwhile)
+    monkeypatch.setattr(layer_store, "settle_layer", meanwhile)
     town.coordinator.turn(2.0)
     abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [counted, 0], [], None)
@@ -314,8 +314,8 @@ def test_what_workers_know_of_a_campaign_is_gone_when_it_is_over(town: Town, oth
     town.answer(entry.id, asked[0].layer_size)
     other.coordinator.turn(100.0)
     for each in (town, other):
-        assert set(each.coordinator._progress) == {entry.id}
+        assert set(each.coordinator._progress._known) == {entry.id}
     town.coordinator.abort(entry.name, 101.0)
     for each in (town, other):
         each.coordinator.turn(102.0)
-        assert not each.coordinator._progress
+        assert not each.coordinator._progress._known

@@ -22,7 +22,7 @@ from neologue.privacy.cost import central_epsilon
 from neologue.protocol.credential import issue
 from neologue.protocol.layer import Layer
 from neologue.release.foreseen import foreseen_charge
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import collected
 from neologue.service.campaigns.definition import Definition
@@ -125,9 +125,9 @@ def test_where_fewer_reports_came_than_the_budget_covers_nothing_more_is_told(da
     assert "ends here, and nothing more of it is told" in ended.note
     assert "of a budget of" in ended.note
     with database.reading() as db:
-        layers = campaign_store.layers_of(db, entry.id)
+        layers = layer_store.layers_of(db, entry.id)
         assert [layer.state for layer in layers] == ["decided"] * short + ["closed"], "no layer is opened or decided"
-        assert len(campaign_store.decisions(db, entry.id)) == short
+        assert len(layer_store.decisions(db, entry.id)) == short
         assert not db.execute("SELECT 1 FROM sums"), "the votes are erased"
         assert campaign_store.release_of(db, entry.id) is None
     charge = charge_of(ledger)
@@ -147,7 +147,7 @@ def test_a_budget_that_is_lowered_counts_from_the_next_layer_on(database: Databa
     town.run(entry.id)
     assert now_of(town, entry).state == "refused"
     with database.reading() as db:
-        assert len(campaign_store.layers_of(db, entry.id)) == 1
+        assert len(layer_store.layers_of(db, entry.id)) == 1
 
 
 def test_a_budget_that_is_lowered_after_the_last_layer_keeps_the_release_back(sqlite: Database) -> None:
@@ -376,7 +376,7 @@ def test_what_was_collected_of_a_population_that_is_not_there_is_charged_when_it
     charge = charge_of(ledger)
     assert (charge.campaign, charge.state, charge.told) == (entry.name, "settled", True)
     with database.reading() as db:
-        assert charge.collection == collected(described, campaign_store.layers_of(db, entry.id))
+        assert charge.collection == collected(described, layer_store.layers_of(db, entry.id))
 
 
 def test_a_charge_that_is_imported_is_not_settled_by_a_draft_of_its_name_that_was_aborted(sqlite: Database) -> None:
@@ -400,7 +400,7 @@ def test_a_step_of_a_campaign_without_its_charge_is_never_taken(sqlite: Database
     entry = begun(town, described)
     charging = town.coordinator.charging
     with sqlite.reading() as db:
-        layers = campaign_store.layers_of(db, entry.id)
+        layers = layer_store.layers_of(db, entry.id)
     due = charging.due_next(entry, layers, None)
     forget_charges(sqlite)
     steps: list[Callable[[Connection], None]] = [
@@ -431,12 +431,12 @@ def test_the_service_decides_no_layer_that_breaks_the_promise_and_extends_it_fir
     town.answer(entry.id, fewest // 10 * 10 - 10)
     town.coordinator.turn(101.0)
     with sqlite.reading() as db:
-        (layer,) = campaign_store.layers_of(db, entry.id)
+        (layer,) = layer_store.layers_of(db, entry.id)
     assert (layer.state, layer.round.extensions) == ("open", 1), "it waits for more"
     town.answer(entry.id, 20)
     town.coordinator.turn(202.0)
     with sqlite.reading() as db:
-        first, second = campaign_store.layers_of(db, entry.id)
+        first, second = layer_store.layers_of(db, entry.id)
     assert first.facts
     assert first.facts.layer
     assert first.facts.layer.decided
@@ -446,7 +446,7 @@ def test_the_service_decides_no_layer_that_breaks_the_promise_and_extends_it_fir
     for now in (303.0, 404.0, 405.0):
         town.coordinator.turn(now)
     with sqlite.reading() as db:
-        *_, last = campaign_store.layers_of(db, entry.id)
+        *_, last = layer_store.layers_of(db, entry.id)
     assert last.layer_index == 1, "a pass ends with a layer that is not decided"
     assert last.facts is None, "and its few reports do not fit a budget for the promise"
     assert now_of(town, entry).state == "refused"

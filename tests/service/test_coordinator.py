@@ -21,9 +21,10 @@ from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release
 from neologue.release.foreseen import foreseen_charge
 from neologue.release.layer_archive import by_digest
-from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns import campaign_store, layer_store
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.service_ledger import service_ledger
 from neologue.service.collect.stored_layers import documents_of
 from neologue.service.ops import access
@@ -40,7 +41,7 @@ def started(town: Town, **changes: object) -> CampaignRow:
 
 def layers(town: Town, entry: CampaignRow) -> list[LayerRow]:
     with town.database.reading() as db:
-        return campaign_store.layers_of(db, entry.id)
+        return layer_store.layers_of(db, entry.id)
 
 
 def released(town: Town, entry: CampaignRow) -> str:
@@ -96,7 +97,7 @@ def test_the_votes_of_a_decided_layer_are_gone_and_its_decision_is_kept(database
     assert first.facts.layer.reports == first.round.reports
     with database.reading() as db:
         assert not db.execute("SELECT 1 FROM sums")
-        assert len(campaign_store.decisions(db, entry.id)) == 1
+        assert len(layer_store.decisions(db, entry.id)) == 1
 
 
 def test_another_worker_goes_on_where_one_died(database: Database) -> None:

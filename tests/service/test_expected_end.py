@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from neologue.service.campaigns.campaign_store import LayerRow
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.expected_end import ExpectedEnd, expected_end
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.rounds import Round
 from neologue.service.storage.states import LayerState
 

@@ -6,8 +6,8 @@ import pytest
 from layers import small_layer
 from neologue.aggregation.masked_aggregator import terms_for
 from neologue.discovery.decision import Decision
-from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import LayerOutcome
+from neologue.service.campaigns import campaign_store, layer_store
+from neologue.service.campaigns.layer_store import LayerOutcome
 from neologue.service.masked.group_store import RULES, GroupState, GroupStore, Serials, SerialState
 from neologue.service.storage.database import Database
 from neologue.service.storage.report_store import ReportStore
@@ -103,9 +103,9 @@ def test_groups_of_decided_layers_share_the_risk_too(store: GroupStore, database
     formed(store)
     nothing = np.empty(0, np.int64)
     with database.transaction() as db:
-        campaign_store.close_layer(db, CAMPAIGN, 0)
+        layer_store.close_layer(db, CAMPAIGN, 0)
         decision = Decision(10, True, nothing, nothing, nothing)
-        assert campaign_store.settle_layer(db, CAMPAIGN, 0, decision, LayerOutcome(None, []))
+        assert layer_store.settle_layer(db, CAMPAIGN, 0, decision, LayerOutcome(None, []))
     add_layer(database, layer_size=10, layer_index=1, layer=small_layer(["a", "b"], extension=3))
     assert state(store, TERMS[0].group_id) is None
     assert not store.form(CAMPAIGN, 1, TERMS[1], 4, NOW, UNTIL, most_groups=1)

@@ -21,7 +21,7 @@ from neologue.protocol.report import read_report
 from neologue.release.certification.certificate import certify
 from neologue.release.codec import decode_release
 from neologue.release.layer_archive import by_digest
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.coordinator import LEASE
 from neologue.service.collect.stored_layers import documents_of
@@ -35,7 +35,7 @@ MADE: dict[bytes, list[Votes]] = {}
 """Votes on layers, by their digests."""
 HELD = """
 import sys
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.coordinator import LEASE, Coordinator
 from neologue.service.storage.database_address import open_database
 from neologue.service.ops.service_keys import load_keys
@@ -46,7 +46,7 @@ Coordinator(ReportStore(database), load_keys(database), None, "worker").turn(0.0
 with database.transaction() as db:
     (entry,) = campaign_store.all_campaigns(db)
     assert campaign_store.lead(db, entry.id, "worker", 1.0, 1e9)
-    campaign_store.close_layer(db, entry.id, 0)
+    layer_store.close_layer(db, entry.id, 0)
     print("holds", flush=True)
     sys.stdin.read()
 """
@@ -77,11 +77,10 @@ def record(town: Town, entry: CampaignRow) -> tuple[Any, ...]:
     with town.database.reading() as db:
         now = campaign_store.campaign_named(db, entry.name)
         layers = [
-            (layer.layer_index, layer.digest, layer.state, layer.round)
-            for layer in campaign_store.layers_of(db, entry.id)
+            (layer.layer_index, layer.digest, layer.state, layer.round) for layer in layer_store.layers_of(db, entry.id)
         ]
         sums = db.execute("SELECT id, reports FROM sums WHERE campaign = ? ORDER BY id", (entry.id,))
-        decided = [decision.reports for decision in campaign_store.decisions(db, entry.id)]
+        decided = [decision.reports for decision in layer_store.decisions(db, entry.id)]
         return now.state, now.changed, layers, sums, decided, campaign_store.release_of(db, entry.id)
 
 

@@ -14,7 +14,7 @@ from neologue.ledger.budget import Budget
 from neologue.release.certification.certificate import certify
 from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.release.layer_archive import by_digest
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import collected
 from neologue.service.collect.stored_layers import documents_of
@@ -169,7 +169,7 @@ def test_the_population_pays_for_every_layer_before_it_is_asked(database: Databa
     town.run(entry.id, 2.0)
     (charge,) = town.ledger.snapshot("people").charges
     with database.reading() as db:
-        layers = campaign_store.layers_of(db, entry.id)
+        layers = layer_store.layers_of(db, entry.id)
     assert charge.state == "settled"
     assert charge.collection == collected(described, layers)
     assert len(layers) == LAYERS

@@ -14,7 +14,7 @@ from neologue.cli.main import main
 from neologue.errors import LogError
 from neologue.ledger.budget import Budget
 from neologue.protocol.credential import issue
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_log import opened_entry
 from neologue.service.campaigns.earlier_campaigns import log_earlier_campaigns
 from neologue.service.collect.layer_cache import LayerCache, ServedLayer
@@ -91,7 +91,7 @@ def test_a_whole_campaign_is_in_the_log(town: Town, publisher: LogPublisher) -> 
     publisher.publish()
     mine = [each for each in deeds(town) if each.campaign == entry.id]
     with town.database.reading() as db:
-        layers = campaign_store.layers_of(db, entry.id)
+        layers = layer_store.layers_of(db, entry.id)
         release = json.loads(campaign_store.release_of(db, entry.id) or "")
     order = [Deed.CREATED, Deed.STARTED, *[Deed.OPENED, Deed.CLOSED] * len(layers), Deed.RELEASED]
     assert [each.deed for each in mine] == order

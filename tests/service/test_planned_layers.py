@@ -32,9 +32,10 @@ from neologue.protocol.slot import SLOTS
 from neologue.release.certification.certificate import Certification, certify
 from neologue.release.codec import ReleaseDocument, decode_release
 from neologue.release.layer_archive import by_digest
-from neologue.service.campaigns import campaign_store, coordinator
-from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns import campaign_store, layer_store, layer_warnings
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.planned_rounds import GRACE
 from neologue.service.collect.stored_layers import documents_of
 from neologue.service.ops.settings import Settings
@@ -69,7 +70,7 @@ def started(town: Town, **changes: Any) -> CampaignRow:  # noqa: ANN401
 
 def layers_of(town: Town, entry: CampaignRow) -> list[LayerRow]:
     with town.database.reading() as db:
-        return campaign_store.layers_of(db, entry.id)
+        return layer_store.layers_of(db, entry.id)
 
 
 def come(town: Town, entry: CampaignRow, devices: int) -> None:
@@ -142,7 +143,7 @@ def test_warnings_that_follow_from_who_came_are_for_the_operator_alone(
         told.append(tuple(answered))
         return really(state, decision, answered)
 
-    monkeypatch.setattr(coordinator, "find_unforetold", listening)
+    monkeypatch.setattr(layer_warnings, "find_unforetold", listening)
     monkeypatch.setattr(foretold, "SAMPLED_MORE", 0.0)
     town = Town(database)
     entry = started(town)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from neologue.protocol.layer import Layer, LikelyLayer
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.collect.stored_layers import StoredLayers
 from neologue.service.review.released import read_release
@@ -92,7 +92,7 @@ class Trie:
 def campaign_trie(database: Database, entry: CampaignRow) -> Trie:
     """The trie of a campaign by now."""
     with database.reading() as db:
-        decided = sum(layer.state == LayerState.DECIDED for layer in campaign_store.layers_of(db, entry.id))
+        decided = sum(layer.state == LayerState.DECIDED for layer in layer_store.layers_of(db, entry.id))
     return _build_trie(database, entry.name, decided, entry.state == CampaignState.RELEASED)
 
 
@@ -108,8 +108,8 @@ def _build_trie(database: Database, name: str, decided: int, released: bool) -> 
 def _kept_prefixes(database: Database, campaign: bytes, decided: int) -> dict[str, float | None]:
     """The prefixes that the first `decided` layers kept, with their shares of users; a measurement keeps none."""
     with database.reading() as db:
-        layers = campaign_store.layers_of(db, campaign)[:decided]
-        decisions = campaign_store.decisions(db, campaign)[:decided]
+        layers = layer_store.layers_of(db, campaign)[:decided]
+        decisions = layer_store.decisions(db, campaign)[:decided]
     stored = StoredLayers(database)
     shares: dict[str, float | None] = {}
     for row, decision in zip(layers, decisions, strict=True):

@@ -17,7 +17,7 @@ from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.protocol.slot import SLOTS
 from neologue.service.api.schemas import CampaignView, LayerView
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.expected_end import ExpectedEnd, expected_end
 from neologue.service.storage.states import CampaignState, LayerState
@@ -99,7 +99,7 @@ class ProgressView:
 def campaign_progress(service: Worker, entry: CampaignRow) -> ProgressView:
     """How far a campaign has come, by the database."""
     with service.database.reading() as db:
-        rows = campaign_store.layers_of(db, entry.id)
+        rows = layer_store.layers_of(db, entry.id)
     layers = [LayerView.of(layer, SLOTS) for layer in rows]
     now = service.context.clock()
     # To the minute, so that an open page is sent a new one only when it has changed.

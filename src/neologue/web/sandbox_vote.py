@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from neologue.protocol.credential import Credential
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.storage.database import Database
 from neologue.service.storage.spent_serials import spent_among
@@ -30,7 +30,7 @@ def vote_progress(database: Database, entry: CampaignRow, credential: Credential
     """How far the report of a credential has come, which the layer with this index has invited."""
     with database.reading() as db:
         counted = bool(spent_among(db, entry.id, [credential.serial]))
-        layer = campaign_store.layers_of(db, entry.id)[layer_index]
+        layer = layer_store.layers_of(db, entry.id)[layer_index]
     kept: list[str] = []
     state: Literal["waiting", "added", "decided", "released"] = "added" if counted else "waiting"
     if counted and layer.state == LayerState.DECIDED:

@@ -16,7 +16,7 @@ from neologue.protocol.layer import Layer
 from neologue.protocol.report import TAG_BYTES, header
 from neologue.randomizers.unary import Ones, Unary
 from neologue.release.codec import decode_release
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.ops.settings import SHORTEST_PATIENCE
 from neologue.service.storage.migrations import migrate
 from neologue.service.storage.sqlite_database import SqliteDatabase
@@ -178,7 +178,7 @@ def run(town: Town, hostile: int) -> tuple[bytes, list[str], list[str]]:
             town.storage.commit_batch(entry.id, layer_index, together, BATCH)
         town.answer(entry.id, cached.layer.round.missing - hostile)
     with town.database.reading() as db:
-        outcomes = [row.facts for row in campaign_store.layers_of(db, entry.id) if row.facts]
+        outcomes = [row.facts for row in layer_store.layers_of(db, entry.id) if row.facts]
         text = campaign_store.release_of(db, entry.id)
     assert text is not None
     return text.encode(), [warning for facts in outcomes for warning in facts.gathered], events

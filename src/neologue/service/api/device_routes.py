@@ -14,7 +14,7 @@ from neologue.service.api.rate_limit import Standing
 from neologue.service.api.request_bodies import RequestBodies
 from neologue.service.api.responses import answer, failure
 from neologue.service.api.schemas import UNREADABLE
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.collect.check_ins import CheckIns
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
@@ -71,7 +71,7 @@ class DeviceRoutes:
         return answer(reply)
 
     async def _layer(self, request: Request) -> Response:
-        return await self._serve_document("layers", campaign_store.document_of, request)
+        return await self._serve_document("layers", layer_store.document_of, request)
 
     async def _known(self, request: Request) -> Response:
         return await self._serve_document("known", campaign_store.known_of, request)

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from neologue.service.api.packed_documents import IMMUTABLE, PackedDocument, PackedDocuments, document_response
 from neologue.service.api.responses import failure
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.log.log_files import document_digest, may_have, read_file
 from neologue.service.ops.concurrency import Threads
 from neologue.service.storage.database import Database
@@ -22,7 +22,7 @@ EVIDENCE: Final = "evidence"
 _FRESH: Final = "public, max-age=2"
 _TEXT: Final = "text/plain; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
-_OF_DEVICES: Final = (campaign_store.document_of, campaign_store.known_of)
+_OF_DEVICES: Final = (layer_store.document_of, campaign_store.known_of)
 """Where the documents are found that devices are given, which may be large."""
 
 

@@ -34,7 +34,7 @@ from neologue.service.api.schemas import (
     Wanted,
     WordView,
 )
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.consent import require_consent
 from neologue.service.campaigns.coordinator import Coordinator
@@ -167,20 +167,20 @@ def campaign(context: Context, call: Call) -> CampaignView:
 def layers(context: Context, call: Call) -> list[LayerView]:
     """The layers of a campaign; for operators alone, because they show how many devices take part, and when."""
     with context.database.reading() as db:
-        return [LayerView.of(asked, SLOTS) for asked in campaign_store.layers_of(db, _find_campaign(db, call).id)]
+        return [LayerView.of(asked, SLOTS) for asked in layer_store.layers_of(db, _find_campaign(db, call).id)]
 
 
 def end(context: Context, call: Call) -> ExpectedEnd:
     """When a campaign is expected to end."""
     with context.database.reading() as db:
         entry = _find_campaign(db, call)
-        return expected_end(entry.definition, campaign_store.layers_of(db, entry.id), context.clock())
+        return expected_end(entry.definition, layer_store.layers_of(db, entry.id), context.clock())
 
 
 def prefixes(context: Context, call: Call) -> Prefixes:
     """The prefixes that the last layer asks about, which were kept in the one before."""
     with context.database.reading() as db:
-        asked = campaign_store.layers_of(db, _find_campaign(db, call).id)
+        asked = layer_store.layers_of(db, _find_campaign(db, call).id)
     if not asked:
         return Prefixes(layer_index=0, prefixes=[])
     layer = StoredLayers(context.database).read(asked[-1].digest)
@@ -210,7 +210,7 @@ def influence(context: Context, call: Call) -> InfluenceView:
     with context.database.reading() as db:
         entry = _find_campaign(db, call)
         facts = [
-            asked.facts.layer for asked in campaign_store.layers_of(db, entry.id) if asked.facts and asked.facts.layer
+            asked.facts.layer for asked in layer_store.layers_of(db, entry.id) if asked.facts and asked.facts.layer
         ]
     release = read_release(context.database, entry)
     spoilt = entry.definition.aggregator.spoilt_by_one

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from neologue.discovery.result import LayerFacts
-from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.review.flags import Flag
 from neologue.service.review.reviewed_words import ReviewedWord
 from neologue.service.review.verdicts import LONGEST_NOTE, Ruling, Verdict

@@ -24,10 +24,11 @@ from neologue.privacy.collection import Batch, Collection
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import Layer
 from neologue.release.foreseen import charged_layer, foreseen_allocation, foreseen_charge
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_log import log_budget
-from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.planned_rounds import PlannedRounds
 from neologue.service.ops import access
 from neologue.service.storage.database import Connection, Database
@@ -120,7 +121,7 @@ class Charging:
         if charge is not None:
             self._settle(db, entry, charge)
             return ""
-        if not campaign_store.layers_of(db, entry.id):
+        if not layer_store.layers_of(db, entry.id):
             return ""  # nobody was invited
         db.lock_alone()  # or the population might be added before others see that the campaign has ended
         if population in ledger_rows.population_names(db):
@@ -178,7 +179,7 @@ class Charging:
         for entry in campaign_store.all_campaigns(db):
             if entry.definition.population != population or entry.state not in OVER:
                 continue
-            if not campaign_store.layers_of(db, entry.id):
+            if not layer_store.layers_of(db, entry.id):
                 continue  # nobody was invited, and a charge of that name may be somebody else's
             charge = _charge_of(db, entry)
             if charge is not None:
@@ -188,13 +189,13 @@ class Charging:
 
     def _settle(self, db: Connection, entry: CampaignRow, charge: LedgerCharge, *, told: bool = False) -> None:
         if charge.state != ChargeState.SETTLED:
-            layers = campaign_store.layers_of(db, entry.id)
+            layers = layer_store.layers_of(db, entry.id)
             told = told or _has_told(layers)
             self._ledger.settle_in(db, charge, collected(entry.definition, layers), told=told)
 
     def _record(self, db: Connection, entry: CampaignRow) -> None:
         """Charge what a campaign has collected that has ended without ever being charged here."""
-        definition, layers = entry.definition, campaign_store.layers_of(db, entry.id)
+        definition, layers = entry.definition, layer_store.layers_of(db, entry.id)
         assert definition.population is not None
         taken = ledger_rows.charge_of(db, entry.name) is not None
         self._ledger.record_in(

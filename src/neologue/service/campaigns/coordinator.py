@@ -5,30 +5,26 @@ layers and the same words, because a discovery is a function of its decisions, a
 step is one transaction, together with its charge to the population that pays: none is taken that is not paid for.
 """
 
-import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neologue.aggregation.made_up import made_up_votes
-from neologue.discovery.foretold import find_unforetold
-from neologue.discovery.plausibility import find_gathered, find_implausible
-from neologue.discovery.result import LayerFacts
-from neologue.discovery.state import DiscoveryState
 from neologue.errors import CampaignError, StorageError
 from neologue.ledger.ledger import Ledger
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_document
-from neologue.protocol.invitation import CAMPAIGN_BYTES
 from neologue.protocol.layer import Layer
-from neologue.protocol.ticket import SECRET_BYTES
-from neologue.release.codec import Provenance, release_document, release_text
-from neologue.release.signature import sign_document
-from neologue.service.campaigns import campaign_store
-from neologue.service.campaigns.campaign_store import CampaignRow, LayerOutcome, LayerRow
+from neologue.service.campaigns import campaign_store, layer_store
+from neologue.service.campaigns.campaign_progress import CampaignProgress, ProgressCache
+from neologue.service.campaigns.campaign_release import signed_release
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import Charging, Due, unpaid
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.drafts import draft_named, new_draft
+from neologue.service.campaigns.layer_store import LayerOutcome, LayerRow
+from neologue.service.campaigns.layer_warnings import find_warnings
 from neologue.service.campaigns.planned_rounds import PlannedRounds
 from neologue.service.campaigns.promises import promise_of
 from neologue.service.campaigns.rounds import advance_round, open_round, resume_round
@@ -48,16 +44,6 @@ SUMS = 32
 """If a layer has more sums of batches than that, neighbours are merged, until there are half as many."""
 
 
-@dataclass
-class CampaignProgress:
-    """How far a campaign has come, as this worker knows it."""
-
-    state: DiscoveryState
-    facts: list[LayerFacts]
-    taken: int = 0
-    """How many decisions the state has taken."""
-
-
 class Coordinator:
     """Creates, starts, pauses, aborts and advances campaigns."""
 
@@ -65,7 +51,7 @@ class Coordinator:
         self._storage, self._keys, self._worker = storage, keys, worker
         self._database = storage.database
         self.charging = Charging(storage.database, ledger)
-        self._progress: dict[bytes, CampaignProgress] = {}
+        self._progress = ProgressCache(storage.database)
         self.leading: frozenset[bytes] = frozenset()
         """The campaigns that this worker advanced in its last turn."""
         self._scrubbing = threading.Lock()
@@ -75,7 +61,7 @@ class Coordinator:
     def create(self, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Create a draft; no device is asked yet."""
         self.charging.check_payer(definition)
-        entry = _draft(definition, now)
+        entry = new_draft(definition, now)
         with self._database.transaction() as db:
             campaign_store.add(db, entry)
             access.audit(db, by, "create campaign", entry.name, now)
@@ -84,9 +70,9 @@ class Coordinator:
     def replace(self, name: str, definition: Definition, now: float, by: str = NOBODY) -> CampaignRow:
         """Put another draft in the place of one; it is another campaign, and credentials of the one before are void."""
         self.charging.check_payer(definition)
-        entry = _draft(definition, now)
+        entry = new_draft(definition, now)
         with self._database.transaction() as db:
-            campaign_store.remove_draft(db, _draft_named(db, name))
+            campaign_store.remove_draft(db, draft_named(db, name))
             campaign_store.add(db, entry)
             access.audit(db, by, "change draft", entry.name, now)
         return entry
@@ -94,7 +80,7 @@ class Coordinator:
     def delete(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """Delete a draft; its name can be used again."""
         with self._database.transaction() as db:
-            entry = _draft_named(db, name)
+            entry = draft_named(db, name)
             campaign_store.remove_draft(db, entry)
             access.audit(db, by, "delete draft", name, now)
         return entry
@@ -137,7 +123,7 @@ class Coordinator:
                 CampaignState.ABORTED,
                 now,
             )
-            campaign_store.drop_layers(db, entry.id)
+            layer_store.drop_layers(db, entry.id)
             # Only now: until its layers were closed, more could be collected.
             uncharged = self.charging.settle_aborted(db, entry)
             if uncharged:
@@ -158,8 +144,7 @@ class Coordinator:
         wrong: list[Exception] = []
         with self._database.reading() as db:
             running = [entry for entry in campaign_store.all_campaigns(db) if entry.state == CampaignState.RUNNING]
-        for ended in self._progress.keys() - {entry.id for entry in running}:
-            self._progress.pop(ended, None)
+        self._progress.keep({entry.id for entry in running})
         leading: set[bytes] = set()
         for entry in running:
             try:
@@ -201,7 +186,7 @@ class Coordinator:
 
     def _advance(self, entry: CampaignRow, now: float, on_event: Callable[[str, CampaignRow], None]) -> None:
         with self._database.reading() as db:
-            layers = campaign_store.layers_of(db, entry.id)
+            layers = layer_store.layers_of(db, entry.id)
         if not layers:
             if self._begin(entry, now):
                 on_event("layer opened", entry)
@@ -217,7 +202,7 @@ class Coordinator:
 
     def _begin(self, entry: CampaignRow, now: float) -> bool:
         """Open the first layer; whether this worker did it."""
-        progress = self._load_progress(entry)
+        progress = self._progress.load(entry)
 
         def open_first(db: Connection, due: Due) -> bool:
             self._open(db, entry, progress, layer_index=0, low=0, now=now)
@@ -245,9 +230,9 @@ class Coordinator:
                 if due.refusal is None:
                     return take(db, due)
                 _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(due.refusal))
-                campaign_store.drop_layers(db, entry.id)
+                layer_store.drop_layers(db, entry.id)
                 self.charging.settle(db, entry)
-            self._progress.pop(entry.id, None)
+            self._progress.forget(entry.id)
             return True
 
     def _check_round(self, entry: CampaignRow, last: LayerRow, now: float) -> bool:
@@ -266,9 +251,9 @@ class Coordinator:
             if later is None and coming:
                 return False  # they may still arrive, and nobody else is invited
             if later is None:
-                campaign_store.close_layer(db, entry.id, last.layer_index)
+                layer_store.close_layer(db, entry.id, last.layer_index)
             elif later != with_them:
-                campaign_store.update_round(db, entry.id, last.layer_index, later)
+                layer_store.update_round(db, entry.id, last.layer_index, later)
         if later is not None:
             self._storage.merge_sums(entry.id, last.layer_index, SUMS)
         return later is None
@@ -290,9 +275,9 @@ class Coordinator:
                 if planned.breaks_promise(last.round, last.made_up):
                     self._end_unpromised(db, entry, now)
                     return False
-                if campaign_store.close_planned(db, entry.id, last, missing, votes):
+                if layer_store.close_planned(db, entry.id, last, missing, votes):
                     return True
-                last = campaign_store.layers_of(db, entry.id)[-1]
+                last = layer_store.layers_of(db, entry.id)[-1]
                 if last.state != LayerState.OPEN:
                     return False
         self._storage.merge_sums(entry.id, last.layer_index, SUMS)
@@ -305,12 +290,12 @@ class Coordinator:
             "central ε would be broken"
         )
         _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=note)
-        campaign_store.drop_layers(db, entry.id)
+        layer_store.drop_layers(db, entry.id)
         self.charging.settle(db, entry)
 
     def _asked_layer(self, entry: CampaignRow, last: LayerRow) -> Layer | ClosedLayer:
         """The layer that is asked now, as its decisions make it."""
-        layer = self._load_progress(entry).state.layer
+        layer = self._progress.load(entry).state.layer
         if layer is None or layer.digest != last.digest:
             raise CampaignError(
                 f"the campaign {entry.name!r} was started by another version of neologue: continue with that version, "
@@ -326,27 +311,18 @@ class Coordinator:
         Whether it was done, or the campaign ended because its population's budget does not cover it.
         """
         last = layers[-1]
-        layer, progress = self._asked_layer(entry, last), self._load_progress(entry)
+        layer, progress = self._asked_layer(entry, last), self._progress.load(entry)
         tally = self._storage.tally(entry.id, last.layer_index)
         # Some may have been counted just before it was closed.
         size = tally.reports if entry.definition.drawn else last.round.layer_size
         counted = [*layers[:-1], replace(last, round=replace(last.round, layer_size=size, reports=tally.reports))]
         decision = progress.state.decide(tally)
-        warnings, came, answered = find_implausible(layer, tally), tally, None
-        if entry.definition.drawn:
-            came = self._storage.came(entry.id, last.layer_index, last.candidates)
-            answered = [*(row.round.reports - row.made_up for row in layers[:-1]), came.reports]
-        unforetold = find_unforetold(progress.state, decision, answered)
-        parts = self._storage.parts(entry.id, last.layer_index, last.candidates)
-        gathered = find_gathered(layer, came, decision.index, parts)
-        # Where slots are drawn, how many came is published nowhere, and neither is what follows from it.
-        (gathered if entry.definition.drawn else warnings).extend(unforetold)
-        progress.state.take(decision)
-        progress.taken += 1
+        warnings, gathered = find_warnings(self._storage, entry, layers, progress.state, tally, decision)
+        progress.take(decision)
         facts = LayerOutcome(None if isinstance(layer, ClosedLayer) else progress.facts[-1], warnings, gathered)
 
         def settle_and_open(db: Connection, due: Due) -> bool:
-            if not campaign_store.settle_layer(db, entry.id, last.layer_index, decision, facts):
+            if not layer_store.settle_layer(db, entry.id, last.layer_index, decision, facts):
                 return False
             if progress.state.layer is not None:
                 self._open(db, entry, progress, layer_index=last.layer_index + 1, low=last.round.high, now=now)
@@ -359,7 +335,7 @@ class Coordinator:
         self._scrub()
         if not settled:
             # Another worker was faster, or the campaign was paused: what this worker knows is outdated.
-            self._progress.pop(entry.id, None)
+            self._progress.forget(entry.id)
         elif facts.all_warnings:
             on_event("votes of a layer are implausible", entry)
         return settled
@@ -374,20 +350,14 @@ class Coordinator:
         else:
             round_ = open_round(layer.layer_size, low, entry.definition.rules, now)
         row = LayerRow(layer_index, layer.digest, layer.randomizer.candidates, LayerState.OPEN, round_, None)
-        campaign_store.open_layer(db, entry.id, row, layer.document, promise_of(entry, self._keys))
+        layer_store.open_layer(db, entry.id, row, layer.document, promise_of(entry, self._keys))
 
     def _finish(self, entry: CampaignRow, layers: list[LayerRow], now: float) -> bool:
         """Release what was found, if the population's budget covers what was collected; whether it was done."""
-        release = replace(
-            self._load_progress(entry).state.release,
-            exposure=entry.definition.aggregator.exposure,
-            warnings=tuple(_published_warnings(layers)),
-        )
-        provenance = Provenance(_describe_population(entry), entry.definition.fidelity, campaign=entry.id.hex())
+        found = self._progress.load(entry).state.release
         with self._database.reading() as db:
             self._keys.refresh(db)  # another worker may have replaced the key a moment ago
-        signed = sign_document(release_document(release, provenance), self._keys.operator)
-        text, digest = release_text(signed), bytes.fromhex(str(signed["digest"]))
+        text, digest = signed_release(entry, found, layers, self._keys)
 
         def publish(db: Connection, due: Due) -> bool:
             self.charging.settle(db, entry, told=True)
@@ -398,21 +368,6 @@ class Coordinator:
         self._scrub()
         return done
 
-    def _load_progress(self, entry: CampaignRow) -> CampaignProgress:
-        """How far the campaign has come, from memory and the decisions in the database."""
-        with self._database.reading() as db:
-            decided = campaign_store.decisions(db, entry.id)
-        progress = self._progress.get(entry.id)
-        if progress is None or progress.taken > len(decided):
-            facts: list[LayerFacts] = []
-            definition = entry.definition
-            state = DiscoveryState(definition.campaign, definition.measuring, lambda layer, words: facts.append(layer))
-            progress = self._progress[entry.id] = CampaignProgress(state, facts)
-        for decision in decided[progress.taken :]:
-            progress.state.take(decision)
-            progress.taken += 1
-        return progress
-
     def _resume(self, entry: CampaignRow, now: float, by: str) -> CampaignRow:
         with self._database.transaction() as db:
             # First, so that only one of two concurrent requests succeeds.
@@ -420,9 +375,9 @@ class Coordinator:
             held = unpaid(db, entry)
             if held:
                 raise CampaignError(held)
-            for layer in campaign_store.layers_of(db, entry.id):
+            for layer in layer_store.layers_of(db, entry.id):
                 if layer.state == LayerState.OPEN:
-                    campaign_store.update_round(
+                    layer_store.update_round(
                         db, entry.id, layer.layer_index, resume_round(layer.round, now - entry.changed)
                     )
             access.audit(db, by, START, entry.name, now)
@@ -433,28 +388,6 @@ class Coordinator:
         with self._scrubbing:  # an earlier call must not vouch for what was deleted after it
             self._scrubbed = False
             self._scrubbed = self._storage.scrub()
-
-
-def _draft(definition: Definition, now: float) -> CampaignRow:
-    """A new draft, whose known words devices can be given."""
-    known_document(definition.campaign.known)
-    return CampaignRow(
-        id=os.urandom(CAMPAIGN_BYTES),
-        name=definition.name,
-        definition=definition,
-        state=CampaignState.DRAFT,
-        slot_secret=os.urandom(SECRET_BYTES),
-        created=now,
-        changed=now,
-        note="",
-    )
-
-
-def _draft_named(db: Connection, name: str) -> CampaignRow:
-    entry = campaign_store.campaign_named(db, name)
-    if entry.state != CampaignState.DRAFT:
-        raise CampaignError(f"the campaign {name!r} is {entry.state}: only a draft can be changed or deleted")
-    return entry
 
 
 def _move(
@@ -469,18 +402,3 @@ def _move(
         present = campaign_store.campaign_named(db, entry.name).state
         raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
     return campaign_store.campaign_named(db, entry.name)
-
-
-def _published_warnings(layers: list[LayerRow]) -> Iterator[str]:
-    """The warnings that follow from sums of whole layers, as all of a release does."""
-    for row in layers:
-        if row.facts:
-            layer = row.facts.layer
-            where = f"Pass {layer.pass_number} layer {layer.layer}" if layer else "The measurement"
-            yield from (f"{where}: {warning}" for warning in row.facts.warnings)
-
-
-def _describe_population(entry: CampaignRow) -> str:
-    """The population as a release names it."""
-    devices = f"{entry.definition.devices:,} devices expected"
-    return f"{entry.definition.population}, {devices}" if entry.definition.population else devices

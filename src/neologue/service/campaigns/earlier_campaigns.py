@@ -1,6 +1,6 @@
 """Campaigns of a service that had no log yet when they were created: the log is told of them afterwards."""
 
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_log import log_definition, opened_entry, publish_definition
 from neologue.service.campaigns.promises import promise_of
 from neologue.service.log import log_store
@@ -25,6 +25,6 @@ def log_earlier_campaigns(database: Database, keys: Keys) -> None:
             if entry.state != CampaignState.DRAFT:
                 publish_definition(db, entry.id, entry.definition)
                 log_store.append(db, LogEntry(Deed.STARTED, campaign=entry.id))
-            for layer in campaign_store.layers_of(db, entry.id):
+            for layer in layer_store.layers_of(db, entry.id):
                 promise = promise_of(entry, keys)
                 log_store.append(db, opened_entry(entry.id, layer.layer_index, layer.digest, promise))

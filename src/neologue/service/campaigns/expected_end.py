@@ -7,8 +7,8 @@ from itertools import pairwise
 import msgspec
 
 from neologue.campaign.parameters import Parameters
-from neologue.service.campaigns.campaign_store import LayerRow
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.planned_rounds import PlannedRounds
 from neologue.service.storage.states import LayerState
 

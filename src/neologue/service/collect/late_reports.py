@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import layer_store
 from neologue.service.collect.layer_cache import LayerCache
 from neologue.service.collect.layer_refresh import LayerRefresh
 from neologue.service.ops.concurrency import Threads
@@ -59,7 +59,7 @@ class LateReports:
 
     def _look_up(self, campaign: bytes, serial: bytes, ticket: bytes, beginning: bytes) -> SenderStatus:
         with self.storage.database.reading() as db:
-            states = campaign_store.states_of_layers(db, campaign)
+            states = layer_store.states_of_layers(db, campaign)
         digest = next((digest for digest in states if digest.startswith(beginning)), None)
         if digest is None:
             return SenderStatus.UNKNOWN

@@ -16,11 +16,12 @@ from neologue.protocol.invitation import signed_message
 from neologue.protocol.report import TAG_BYTES
 from neologue.protocol.slot import slot
 from neologue.protocol.ticket import ticket
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_log import opened_entry
-from neologue.service.campaigns.campaign_store import CampaignRow, LayerRow
+from neologue.service.campaigns.campaign_store import CampaignRow
 from neologue.service.campaigns.charging import unpaid
 from neologue.service.campaigns.definition import Definition
+from neologue.service.campaigns.layer_store import LayerRow
 from neologue.service.campaigns.planned_rounds import asks_again, sent_until
 from neologue.service.campaigns.promises import promise_of, vouching
 from neologue.service.campaigns.rounds import Round, rounds_ahead
@@ -89,7 +90,7 @@ class LayerCache:
         with self._database.reading() as db:
             self._keys.refresh(db)
             rows = [
-                (_held_if_unpaid(db, entry), _open_layer(campaign_store.layers_of(db, entry.id)))
+                (_held_if_unpaid(db, entry), _open_layer(layer_store.layers_of(db, entry.id)))
                 for entry in campaign_store.all_campaigns(db)
             ]
             now = self._clock()

@@ -7,7 +7,7 @@ from neologue.language.vocabulary import Vocabulary
 from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.documents import known_digest, read_known, read_layer
 from neologue.protocol.layer import Layer
-from neologue.service.campaigns import campaign_store
+from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.storage.database import Database
 
 
@@ -28,7 +28,7 @@ class StoredLayers:
     def _fetch(self, digest: bytes) -> tuple[bytes, str, bytes | None]:
         """The document of a layer, the digest of its known words, and these words unless they are at hand."""
         with self._database.reading() as db:
-            document = _unpack(campaign_store.document_of(db, digest), "a layer", digest)
+            document = _unpack(layer_store.document_of(db, digest), "a layer", digest)
             known = known_digest(document)
             if known in self._known:
                 return document, known, None
@@ -39,8 +39,8 @@ class StoredLayers:
 def documents_of(database: Database, campaign: bytes) -> list[bytes]:
     """The documents of all layers of a campaign, in order."""
     with database.reading() as db:
-        digests = [layer.digest for layer in campaign_store.layers_of(db, campaign)]
-        return [_unpack(campaign_store.document_of(db, digest), "a layer", digest) for digest in digests]
+        digests = [layer.digest for layer in layer_store.layers_of(db, campaign)]
+        return [_unpack(layer_store.document_of(db, digest), "a layer", digest) for digest in digests]
 
 
 def _unpack(packed: bytes | None, what: str, digest: bytes) -> bytes:

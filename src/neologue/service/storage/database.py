@@ -143,3 +143,9 @@ class Database(ABC):
                     raise
             else:
                 return connection
+
+
+def stored_bytes(value: object) -> bytes:
+    """The bytes of a column, as either database gives them."""
+    assert isinstance(value, bytes | memoryview)
+    return bytes(value)
