@@ -45,8 +45,8 @@ TOLERANCE = 2e-5
 """Figures have six digits; the last may differ from machine to machine."""
 ROUNDED_SHARE = 2e-6
 """Shares are written with six."""
-SAFER_SMALLER = {"k": 0.0, "hostile_devices": 0.0, "lower_bound": TOLERANCE}
-"""Claims that are safe if they say less, and how much more they may say."""
+SAFER_SMALLER = {"k": (1, 0.0), "hostile_devices": (0, 0.0), "lower_bound": (0, TOLERANCE)}
+"""Claims that are safe if they say less: the least that they can say, and how much more they may say."""
 SAFER_LARGER = re.compile(
     r"epsilon$|^(item|user)_central\.[a-z0-9_]+$|^unique_words\.chance$|^k_anonymity\.expected_below_k$"
     r"|^thresholds\.\d+\.(nobody|one_user|below_k)$|^planting\.bounds\.\d+\.words$"
@@ -343,7 +343,8 @@ def _covered(name: str, stated: object, recomputed: object) -> bool:
         return stated == recomputed
     last = name.rpartition(".")[2]
     if last in SAFER_SMALLER:
-        return stated <= recomputed * (1 + SAFER_SMALLER[last])
+        least, tolerance = SAFER_SMALLER[last]
+        return least <= stated <= recomputed * (1 + tolerance)
     if SAFER_LARGER.search(name):
         return stated >= recomputed * (1 - TOLERANCE)
     return stated == recomputed
