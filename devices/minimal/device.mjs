@@ -24,8 +24,11 @@ const clamp = (seconds) => Math.min(Math.max(seconds, 1), DAY);
 export class Device {
   #failures = 0;
 
-  constructor(folder, server, operator, window = [5, 15]) {
-    Object.assign(this, { folder, server, operator, window, file: `${folder}/device.json` });
+  constructor(folder, server, operator, window = [5, 15], patience = 60) {
+    const { protocol, hostname } = new URL(server);
+    const here = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+    if (protocol !== "https:" && !(protocol === "http:" && here)) throw new Error(`${server} is not https:// (T1)`);
+    Object.assign(this, { folder, server, operator, window, patience, file: `${folder}/device.json` });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.state = existsSync(this.file) ? JSON.parse(readFileSync(this.file, "utf8")) : {
       optedIn: false, credential: null, asked: null, ended: false, answers: {}, reports: {}, words: {},
@@ -213,7 +216,7 @@ export class Device {
   }
 
   async #request(method, path, most, body, type) {
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(1000 * this.patience);
     const headers = type ? { "Content-Type": type } : {};
     try {
       const response = await fetch(this.server + path, { method, body, headers, signal, redirect: "manual" });

@@ -8,8 +8,8 @@ const OWNER = { "opt out": "optOut", "opt in": "optIn", "forget me": "forgetMe",
 let device = null;
 
 const commands = {
-  open({ folder, server, operator, credential, words, window }) {
-    device = new Device(folder, server, operator, window);
+  open({ folder, server, operator, credential, words, window, patience }) {
+    device = new Device(folder, server, operator, window, patience);
     device.optIn();
     device.join(credential);
     device.typed(words);

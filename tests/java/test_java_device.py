@@ -258,6 +258,26 @@ def test_a_damaged_record_is_refused(device: JavaDevice) -> None:
     assert Credential.parse(device.options["credential"])
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("http://words.example.org", "without TLS"),
+        ("http://127.0.0.1.example.org", "without TLS"),
+        ("http://192.0.2.1", "without TLS"),
+        ("https://words.example.org?a=b", "not the address of a service"),
+        ("https://me@words.example.org", "not the address of a service"),
+        ("ftp://localhost", "not the address of a service"),
+        ("words.example.org", "not the address of a service"),
+    ],
+)
+def test_an_address_that_anybody_could_read_or_that_is_none_is_refused(
+    device: JavaDevice, service: Service, address: str, told: str
+) -> None:
+    with pytest.raises(JavaError, match=told), device.opened(server=address):
+        pass
+    assert service.requests == []
+
+
 def test_a_large_document_waits_for_a_network_that_is_not_metered(device: JavaDevice, service: Service) -> None:
     with device.opened(metered_above=100):
         assert device.tick()[:2] == device.tick()[:2] == ("later", 21_600.0)

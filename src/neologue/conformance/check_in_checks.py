@@ -1,5 +1,8 @@
 """Checks of how a device checks in: what it is told, and what it waits for."""
 
+import json
+from dataclasses import replace
+
 from neologue.conformance.check import CHECK_IN, DAY, HOUR, check
 from neologue.conformance.scene import (
     WORDS,
@@ -7,6 +10,10 @@ from neologue.conformance.scene import (
     require,
 )
 from neologue.conformance.scripted_service import Reply, instead
+
+MOST_BYTES = 1 << 16
+IMPATIENT = 0.5
+"""The seconds that an answer may take of a device that is shown one which takes some seconds."""
 
 
 @check("T4", "T9")
@@ -107,14 +114,24 @@ def follows_no_redirection(scene: Scene) -> None:
     require(scene.service.asked("/v1/elsewhere") == 0, "it follows a redirection")
 
 
-@check("T1", "F1", "P15")
-def reads_no_more_than_it_should(scene: Scene) -> None:
-    """Answers that are too long are not used: of a check-in, a layer document, known words."""
-    endless = Reply(200, b"{" + b" " * (1 << 17) + b"}")
-    scene.service.script(CHECK_IN, instead(endless))
-    scene.service.script("/v1/layers", instead(Reply(200, b" " * ((1 << 24) + 1))))
-    scene.service.script("/v1/known", instead(Reply(200, b"a\n" * (1 << 23) + b"a")))
+@check("T1")
+def gives_up_an_answer_that_does_not_end(scene: Scene) -> None:
+    """An answer that comes byte by byte is given up when its time is over: slow headers, and a slow body."""
+    scene.patience = IMPATIENT
+    told = Reply.json(200, {"state": "wait", "retry_after": 7})
+    scene.service.script(CHECK_IN, instead(replace(told, trickling="headers")))
+    scene.service.script(CHECK_IN, instead(replace(told, trickling="body")))
     scene.open(WORDS)
-    for _ in range(3):
-        scene.tick()
-    scene.require_nothing_sent()
+    for part in ("headers", "body"):
+        step = scene.tick()
+        require(step.state == "later", f"it takes an answer with a slow {part}: {step.state}")
+
+
+@check("T1")
+def reads_no_more_of_an_answer(scene: Scene) -> None:
+    """An answer with more than 65,536 bytes is not used, even if it is an invitation."""
+    told = json.dumps(scene.service.invitation(scene.credential)).encode()
+    scene.service.script(CHECK_IN, instead(Reply(200, told + b" " * MOST_BYTES)))
+    scene.open(WORDS)
+    scene.ticks("later")
+    require(scene.service.asked("/v1/layers") == 0, "it fetches a layer")

@@ -49,14 +49,13 @@ class DeviceSetup:
     credential: str
     words: Mapping[str, int]
     trust: WitnessPolicy | None = None
+    patience: float | None = None
+    """The seconds that a whole answer may take; the usual ones if it is None."""
     window: tuple[float, float] = WINDOW
 
     def told(self) -> dict[str, object]:
         """As a driver is told."""
-        told = asdict(self)
-        if self.trust is None:
-            del told["trust"]
-        return told
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class Driver(Protocol):

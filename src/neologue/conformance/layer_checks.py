@@ -1,6 +1,10 @@
 """Checks of whom a device answers, and about what."""
 
 import hashlib
+import json
+from collections.abc import Iterator
+from itertools import islice, product
+from string import ascii_letters, digits
 
 from neologue.conformance.check import DAY, check
 from neologue.conformance.scene import (
@@ -9,10 +13,11 @@ from neologue.conformance.scene import (
     WORDS,
     Scene,
     extending_layer,
+    likely_layer,
     require,
 )
-from neologue.language.vocabulary import Vocabulary
-from neologue.protocol.invitation import invite, signed_message
+from neologue.protocol.canonical import canonical
+from neologue.protocol.invitation import MASKED_DOMAIN, invite, signed_message
 
 
 @check("T5", "N8")
@@ -43,9 +48,13 @@ def checks_signatures(scene: Scene) -> None:
 @check("T5", "N4")
 def sends_nothing_unmasked_that_is_to_be_masked(scene: Scene) -> None:
     """An invitation to vote under masks is never answered without them."""
-    scene.service.told = {"masked": "0064" + "0a" + "0001" + "01" + "00" * 32}
+    promise = bytes.fromhex("0064" + "0a" + "0001" + "01" + "00" * 32)
+    signature = OPERATOR.sign(MASKED_DOMAIN + scene.service.campaign_id + scene.service.layer.digest + promise)
+    unmasked = scene.service.invitation(scene.credential)["signature"]
     scene.open(WORDS)
-    scene.tick()
+    for signed in (signature.hex(), unmasked):
+        scene.service.told = {"masked": promise.hex(), "signature": signed}
+        scene.tick()
     scene.require_nothing_sent()
 
 
@@ -79,32 +88,84 @@ def judges_a_layer_before_it_fetches_words(scene: Scene) -> None:
     require(scene.service.asked("/v1/known") == 0, "it fetches known words")
 
 
-@check("F2", "F20")
-def refuses_what_is_not_in_its_form(scene: Scene) -> None:
-    """A layer of another version, and known words out of order, are refused although their digests are right."""
+@check("F2")
+def refuses_another_version(scene: Scene) -> None:
+    """A layer of another version is refused, although its digest and its signature are right."""
+    _ask_about(scene, scene.service.layer.document.replace(b'"version":2', b'"version":3'))
     scene.open(WORDS)
-    document = scene.service.layer.document.replace(b'"version":2', b'"version":3')
-    _ask_about_bytes(scene, document)
-    scene.ticks("refused")
-    scene.service.told = {}
-    known = Vocabulary(["b", "a"])
-    scene.service.ask_about(extending_layer(known=known))
-    unsorted = b"b\na"
-    digest = _digest(unsorted)
-    document = scene.service.layer.document.replace(known.digest.encode(), digest.encode())
-    scene.service.documents[f"/v1/known/{digest}"] = unsorted
-    _ask_about_bytes(scene, document)
     scene.ticks("refused")
     scene.require_nothing_sent()
 
 
-def _ask_about_bytes(scene: Scene, document: bytes) -> None:
+@check("F20")
+def refuses_known_words_out_of_order(scene: Scene) -> None:
+    """Known words out of order are refused, although their digest is right."""
+    _know(scene, b"b\na")
+    scene.open(WORDS)
+    scene.ticks("refused")
+    scene.require_nothing_sent()
+
+
+@check("T1", "F1")
+def reads_no_more_of_a_layer(scene: Scene) -> None:
+    """A layer of more than 2^24 bytes is not used, and one with more than 2^21 commas is refused."""
+    document = scene.service.layer.document
+    scene.open(WORDS)
+    for count, length in ((310_000, 52), ((1 << 21) + 1, 4)):
+        listed = ",".join(f'"{word}"' for word in _words(count, length)).encode()
+        _ask_about(scene, document.replace(b'"found":[]', b'"found":[%s]' % listed))
+        step = scene.tick()
+        require(step.state in ("later", "refused"), f"it takes a layer of {len(listed):,} bytes")
+    require(scene.service.asked("/v1/known") == 0, "it fetches known words")
+    scene.require_nothing_sent()
+
+
+@check("P15")
+def reads_no_more_known_words(scene: Scene) -> None:
+    """More than 2^20 known words, or more than 2^24 bytes of them, are refused."""
+    scene.open(WORDS)
+    for count, length in (((1 << 20) + 1, 4), (320_000, 52)):
+        _know(scene, "\n".join(_words(count, length)).encode())
+        scene.ticks("refused")
+    scene.require_nothing_sent()
+
+
+@check("F13")
+def reads_no_larger_model(scene: Scene) -> None:
+    """A character model with more than 2^22 pairs of a context and a symbol is refused."""
+    scene.service.ask_about(likely_layer())
+    characters = [chr(0x4E00 + number) for number in range(2_048)]
+    told = json.loads(scene.service.layer.document)
+    told |= {
+        "alphabet": "".join(characters),
+        "contexts": ["", "\0", *characters],
+        "symbols": ["\0" + "".join(characters), *[""] * (1 + len(characters))],
+        "backoffs": [0] * (2 + len(characters)),
+        "costs": [9] * (1 + len(characters)),
+    }
+    _ask_about(scene, canonical(told))
+    scene.open(WORDS)
+    scene.ticks("refused")
+    require(scene.service.asked("/v1/known") == 0, "it fetches known words")
+
+
+def _words(count: int, length: int) -> Iterator[str]:
+    """So many words of one length, in order."""
+    ends = product(sorted(digits + ascii_letters), repeat=4)
+    return ("-" * (length - 4) + "".join(end) for end in islice(ends, count))
+
+
+def _know(scene: Scene, known: bytes) -> None:
+    """Invite to a layer whose known words are whatever some bytes are."""
+    digest = hashlib.sha256(known).hexdigest()
+    layer = extending_layer()
+    scene.service.documents[f"/v1/known/{digest}"] = known
+    _ask_about(scene, layer.document.replace(layer.known.digest.encode(), digest.encode()))
+
+
+def _ask_about(scene: Scene, document: bytes) -> None:
     """Invite to whatever some bytes are, with a right signature."""
-    digest = bytes.fromhex(_digest(document))
+    digest = hashlib.sha256(document).digest()
     scene.service.documents[f"/v1/layers/{digest.hex()}"] = document
     signature = OPERATOR.sign(signed_message(scene.service.campaign_id, digest))
     scene.service.told = {"layer": digest.hex(), "signature": signature.hex()}
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

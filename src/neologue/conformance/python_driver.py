@@ -2,9 +2,10 @@
 
 import json
 import sys
+from contextlib import ExitStack
 from typing import Any
 
-from neologue.device import Client, Policy, SendingTime, SendingWindow
+from neologue.device import Client, HttpTransport, Policy, SendingTime, SendingWindow
 
 
 class ClientDriver:
@@ -12,6 +13,7 @@ class ClientDriver:
 
     def __init__(self) -> None:
         self._client: Client | None = None
+        self._open = ExitStack()
 
     def run(self, do: str, given: dict[str, Any]) -> object:
         """Do what the kit asks for."""
@@ -19,7 +21,9 @@ class ClientDriver:
             case "open":
                 policy = _policy(given["operator"], given.get("trust"))
                 window = SendingTime(SendingWindow(*given["window"]))
-                self._client = Client(given["folder"], given["server"], policy, sending_time=window)
+                http = HttpTransport(given["server"], seconds=given.get("patience", 60.0))
+                client = Client(given["folder"], self._open.enter_context(http), policy, sending_time=window)
+                self._client = self._open.enter_context(client)
                 self._client.join(given["credential"])
                 if given["words"]:
                     self._client.typed_all(given["words"])
@@ -34,7 +38,7 @@ class ClientDriver:
                     "leave": self._opened.leave,
                 }[given["says"]]()
             case "close":
-                self._opened.close()
+                self._open.close()
         return None
 
     @property

@@ -67,12 +67,14 @@ class Scene:
         self.driver, self.service, self.folder = driver, service, folder
         self.credential = service.credential()
         self.trust: WitnessPolicy | None = None
+        self.patience: float | None = None
 
     def open(self, words: dict[str, int] | None = None) -> None:
         """Open the device; its words are typed if some are given."""
         operator = OPERATOR.public_key().public_bytes_raw().hex()
         where, server = str(self.folder), self.service.address
-        self.driver.open(DeviceSetup(where, server, operator, self.credential, words or {}, self.trust))
+        setup = DeviceSetup(where, server, operator, self.credential, words or {}, self.trust, self.patience)
+        self.driver.open(setup)
 
     def restart(self) -> None:
         """Close the device and open it again."""

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
-from typing import Any
+from time import sleep
+from typing import Any, Final, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -31,6 +32,8 @@ class Reply:
     status: int
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    trickling: Literal["", "headers", "body"] = ""
+    """What of it comes byte by byte, after spaces that mean nothing."""
 
     @classmethod
     def json(cls, status: int, told: object, **headers: str) -> "Reply":
@@ -42,6 +45,11 @@ class Reply:
     def error(cls, status: int, code: str, **headers: str) -> "Reply":
         """An error in the one shape."""
         return cls.json(status, {"error": {"code": code, "message": "scripted"}}, **headers)
+
+
+PIECES: Final = 60
+PAUSE: Final = 0.05
+"""A part of an answer that trickles takes three seconds more than it should, in so many pieces."""
 
 
 @dataclass(frozen=True)
@@ -180,10 +188,24 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         self.send_response(reply.status)
-        for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+        if reply.trickling == "headers":
+            self.flush_headers()
+            self._trickle(b"X-Slow:", b"\r\n")
+        ahead = PIECES if reply.trickling == "body" else 0
+        for name, value in {"Content-Length": str(ahead + len(reply.body)), **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
+        if ahead:
+            self._trickle()
         self.wfile.write(reply.body)
+
+    def _trickle(self, before: bytes = b"", behind: bytes = b"") -> None:
+        """Write spaces, one after the other."""
+        self.wfile.write(before)
+        for _ in range(PIECES):
+            sleep(PAUSE)
+            self.wfile.write(b" ")
+        self.wfile.write(behind)
 
     def log_message(self, format: str, *values: object) -> None:  # noqa: A002
         """Say nothing."""

@@ -18,6 +18,7 @@ public final class LogProof {
     private static final int VERSION = 1;
     private static final int SIGNATURE_BYTES = 64;
     private static final int HINT_BYTES = 4;
+    private static final int COSIGNATURE_BYTES = HINT_BYTES + 8 + SIGNATURE_BYTES;
     private static final int MOST_HASHES = 63;
     private static final int MOST_COSIGNATURES = 16;
     private static final long AHEAD = 86_400;
@@ -131,7 +132,7 @@ public final class LogProof {
         final long size;
         final List<byte[]> path = new ArrayList<>();
         final byte[] signature;
-        final List<Cosignature> cosignatures = new ArrayList<>();
+        final List<byte[]> cosignatures = new ArrayList<>();
 
         Tree(ByteBuffer left) {
             size = left.getLong();
@@ -140,7 +141,7 @@ public final class LogProof {
             }
             signature = take(left, SIGNATURE_BYTES);
             for (int rest = count(left, MOST_COSIGNATURES); rest > 0; rest--) {
-                cosignatures.add(new Cosignature(left));
+                cosignatures.add(take(left, COSIGNATURE_BYTES));
             }
         }
 
@@ -154,7 +155,7 @@ public final class LogProof {
             for (String witness : witnesses) {
                 boolean signed = false;
                 for (int i = 0; i < cosignatures.size() && !signed && counted < quorum; i++) {
-                    signed = cosignatures.get(i).isBy(witness, checkpoint, now, signatures);
+                    signed = isBy(witness, cosignatures.get(i), checkpoint, now, signatures);
                 }
                 counted += signed ? 1 : 0;
             }
@@ -163,24 +164,15 @@ public final class LogProof {
                         + "log " + checkpoint.origin + " with " + checkpoint.size + " entries, and " + quorum + " must have");
             }
         }
-    }
 
-    /** What a witness has signed, at a time. */
-    private static final class Cosignature {
-        final String hint;
-        final long time;
-        final byte[] signature;
-
-        Cosignature(ByteBuffer left) {
-            hint = Bytes.hex(take(left, HINT_BYTES));
-            time = left.getLong();
-            signature = take(left, SIGNATURE_BYTES);
-        }
-
-        boolean isBy(String witness, Checkpoint checkpoint, long now, Signatures signatures) {
-            boolean inTime = time >= 0 && time <= now + AHEAD;
-            return inTime && witness.startsWith(hint)
-                    && signatures.isSigned(Bytes.unhex(witness, -1), signature, checkpoint.cosigned(time));
+        /** Whether a witness has signed a checkpoint, at a time that is not far ahead. */
+        static boolean isBy(String witness, byte[] cosignature, Checkpoint checkpoint, long now, Signatures signatures) {
+            ByteBuffer left = ByteBuffer.wrap(cosignature);
+            String hint = Bytes.hex(take(left, HINT_BYTES));
+            long time = left.getLong();
+            return time >= 0 && time <= now + AHEAD && witness.startsWith(hint)
+                    && signatures.isSigned(
+                            Bytes.unhex(witness, -1), take(left, SIGNATURE_BYTES), checkpoint.cosigned(time));
         }
     }
 }

@@ -168,7 +168,7 @@ final class Devices {
         Path folder = Paths.get(given.text("folder"));
         Transport transport = given.get("server") == null
                 ? new HandoverTransport(Paths.get(given.text("request")), Paths.get(given.text("answer")))
-                : new Watched(new HttpTransport(given.text("server")), folder);
+                : new Watched(http(given), folder);
         if (given.get("metered_above") != null) {
             transport = new UnmeteredTransport(transport, () -> true, given.number("metered_above"));
         }
@@ -189,6 +189,11 @@ final class Devices {
             given.counts("words").forEach((word, times) -> device.typed(word, times.intValue(), false));
         }
         return device;
+    }
+
+    private static Transport http(Values given) {
+        return given.get("patience") == null ? new HttpTransport(given.text("server"))
+                : new HttpTransport(given.text("server"), (int) (1000 * given.real("patience")));
     }
 
     private static Object written(Tick tick) {
