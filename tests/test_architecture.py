@@ -96,6 +96,8 @@ DOORS = ("neologue", "neologue.__main__")
 
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
 LARGEST_ROOM = 20
+LONGEST_MODULE = 400
+"""Lines."""
 HEAVY = {"duckdb", "numba", "numpy", "rich", "scipy", "spylls", "wordfreq"}
 
 
@@ -213,6 +215,11 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 def test_no_room_has_more_modules_than_a_reader_takes_in() -> None:
     sizes = Counter(path.parent.relative_to(SOURCE).as_posix() for path in MODULES if path.name != "__init__.py")
     assert not {room: size for room, size in sizes.items() if size > LARGEST_ROOM}
+
+
+def test_no_module_is_longer_than_a_reader_takes_in() -> None:
+    lines = {module_name(path): path.read_text("utf-8").count("\n") for path in MODULES}
+    assert not {module: long for module, long in lines.items() if long > LONGEST_MODULE}
 
 
 def test_no_class_has_the_name_of_another() -> None:

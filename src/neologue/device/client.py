@@ -16,22 +16,23 @@ from typing import Self
 
 from neologue.clock import SECONDS_PER_DAY, Clock, system_days
 from neologue.device import receipt
+from neologue.device.answer_outcome import LATE, OVER, Ended, group_outcome, report_outcome
 from neologue.device.check_in import check_in, invitation_of, parse_promise
 from neologue.device.library import Library
 from neologue.device.log_check import check_log
-from neologue.device.network.answers import LATEST, SOONEST, bad_answer, clamp_delay, json_object, retry_after_seconds
+from neologue.device.network.answers import LATEST, retry_after_seconds
 from neologue.device.network.backoff import Backoff
-from neologue.device.network.transport import OCTETS, HttpTransport, Response, Transport
+from neologue.device.network.transport import OCTETS, HttpTransport, Transport
 from neologue.device.operator_keys import OperatorKeys
-from neologue.device.participation import GroupOutcome, Participation, Refused, Waiting, identity_of
+from neologue.device.participation import Participation, Refused, identity_of
 from neologue.device.policy import SWITCHED_OFF, Policy
 from neologue.device.release_check import ReleaseCheck, check_release
 from neologue.device.sending_time import SendingTime
 from neologue.device.storage.diary import Diary
 from neologue.device.storage.log_record import LogRecord
 from neologue.device.storage.membership import AnsweredInvitation, End, Joined, Membership
-from neologue.device.storage.spending_record import AnsweredCampaign, SpendingRecord
-from neologue.device.tick import OUT, REFUSED_DELAY, State, Tick, refusal_tick
+from neologue.device.storage.spending_record import SpendingRecord
+from neologue.device.tick import OUT, State, Tick
 from neologue.errors import (
     AnsweredError,
     DocumentError,
@@ -128,7 +129,7 @@ class Client:
             if joined.credential == credential:
                 return
             earlier = Credential.parse(joined.credential).campaign_id
-            if joined.ended is None and self._answer(earlier) is not None:
+            if joined.ended is None and self._record.answer_to(earlier) is not None:
                 raise ParameterError(
                     f"the report for the campaign {earlier.hex()} is not confirmed yet: join the campaign "
                     f"{campaign.hex()} when it is, or leave the earlier one first, which discards its report"
@@ -192,11 +193,7 @@ class Client:
 
         All on the device: nothing is sent. What came of the votes it can't show.
         """
-
-        def signers(operator: bytes | None) -> frozenset[bytes]:
-            asking = self._policy.operators if operator is None else {operator}
-            return frozenset[bytes]().union(*(self._operator_keys.valid_keys(key) for key in asking))
-
+        signers = partial(self._operator_keys.signers, policy=self._policy)
         return check_release(content, self._record.answers(), signers)
 
     def check_log(self, campaign: str, log: ReadLog) -> tuple[str, ...]:
@@ -233,7 +230,7 @@ class Client:
         if joined is None:
             return Tick(State.ALONE, None, "no campaign is joined; join one with a credential")
         if joined.ended is not None:
-            return Tick(State.OVER, None, "this device has done its part in the campaign")
+            return Tick(State.OVER, None, OVER)
         if not self._policy.enabled:
             return Tick(State.REFUSED, None, SWITCHED_OFF)
         try:
@@ -267,10 +264,10 @@ class Client:
         """Take one step in a campaign that is not over."""
         credential = Credential.parse(joined.credential)
         campaign = credential.campaign_id
-        answer = self._answer(campaign)
+        answer = self._record.answer_to(campaign)
         asked = joined.answered
         if answer is not None and answer.confirmed:
-            return self._end(End.OVER, campaign, "this device has done its part in the campaign", waited=False)
+            return self._settle(Ended(End.OVER, OVER, waited=False), campaign)
         if answer is None and asked is not None:
             raise SpendingRecordError(
                 f"the spending record of this device has lost its answer to the campaign {campaign.hex()}: answer "
@@ -286,8 +283,8 @@ class Client:
                 self._operator_keys.learn(reply.succession, self._policy)
             told = reply.told
             if isinstance(told, Tick):
-                ends = told.state is State.OVER
-                return self._end(End.OVER, campaign, told.message, waited=answer is not None) if ends else told
+                ended = Ended(End.OVER, told.message, waited=answer is not None)
+                return self._settle(ended if told.state is State.OVER else told, campaign)
             if asked is not None and asked.layer == told.layer:
                 # What it has answered stays as it was asked: votes that were to be masked are never sent without.
                 same = asked.masked == told.masked
@@ -314,7 +311,11 @@ class Client:
         with self._hide():
             report = self._report(invitation, asked)
         body = bytes(Submission(campaign, credential.serial, asked.ticket, report))
-        return self._read_reply(self._transport.request("POST", "/v1/reports", body, OCTETS), campaign)
+        response = self._transport.request("POST", "/v1/reports", body, OCTETS)
+        if response.status == 401:
+            # The service may have lost the secret of its tickets; the credential earns another one.
+            self._membership.drop_ticket()
+        return self._settle(report_outcome(response), campaign)
 
     @contextmanager
     def _hide(self) -> Iterator[None]:
@@ -333,7 +334,7 @@ class Client:
         The diary is read only when there is no report yet.
         """
         self._check_consent()  # it may have waited for others
-        made = self._answer(invitation.campaign_id) is not None
+        made = self._record.answer_to(invitation.campaign_id) is not None
         policy = self._operator_keys.apply(self._policy)
         report = self._record.answer(invitation, {} if made else self._diary.words(), policy)
         joined = self._membership.joined()
@@ -352,8 +353,7 @@ class Client:
             # Now, and not when others wait for its votes.
             self._record.check(invitation, self._operator_keys.apply(self._policy))
         except AnsweredError:
-            # Its votes are for an earlier layer, which nobody waits for any more.
-            return self._end(End.CLOSED, campaign, "the votes came too late and were not counted; they were erased")
+            return self._settle(LATE, campaign)
         part = self._participation
         if part is None or not part.in_group or part.invitation.campaign_id != campaign:
             report = partial(self._report, invitation, asked)
@@ -362,26 +362,9 @@ class Client:
             )
         self._group_invitation = asked
         result = part.advance(self._transport, campaign + credential.serial + asked.ticket)
-        made = self._answer(campaign) is not None
-        match result:
-            case GroupOutcome.CLOSED if not made:
-                # Nothing was spent, and the next check-in may ask about another layer.
-                return Tick(State.WAIT, SOONEST, "the layer was closed before this device made its votes")
-            case GroupOutcome.FINAL if not made:
-                return self._end(End.OVER, campaign, "the service has votes of this device already", waited=False)
-            case Waiting(again) if not made:
-                return Tick(
-                    State.RECEIVED, again, "this device waits for others to be summed with; nothing was sent yet"
-                )
-            case Waiting(again):
-                return Tick(State.RECEIVED, again, "the votes wait for others to be summed with; they are kept")
-            case Refused(status, message):
-                if status == 401:
-                    self._membership.drop_ticket()
-                return Tick(State.REFUSED, REFUSED_DELAY, message)
-            case GroupOutcome.FINAL:
-                return self._end(End.FINAL, campaign, "the votes were counted in a sum and erased from this device")
-        return self._end(End.CLOSED, campaign, "the votes are not in a sum that is counted; they were erased")
+        if isinstance(result, Refused) and result.status == 401:
+            self._membership.drop_ticket()
+        return self._settle(group_outcome(result, made=self._record.answer_to(campaign) is not None), campaign)
 
     def _file_masking_receipt(self, terms: Terms, size: int) -> None:
         self._membership.file(receipt.masking_receipt(self._clock(), terms, size))
@@ -393,44 +376,25 @@ class Client:
             raise LaterError(f"the service answers {response.status} for {path}", retry_after_seconds(response))
         return response.body
 
-    def _read_reply(self, response: Response, campaign: bytes) -> Tick:
-        """What the service says of a report that was sent."""
-        if response.status == 410:
-            return self._end(End.CLOSED, campaign, "the report came too late and was not counted; it was erased")
-        if response.status == 401:
-            # The service may have lost the secret of its tickets; the credential earns another one.
-            self._membership.drop_ticket()
-        if response.status not in (200, 202):
-            return refusal_tick(response, "report")
-        reply = json_object(response)
-        match response.status, reply.get("state"):
-            case 200, "final":
-                return self._end(End.FINAL, campaign, "the report was counted and erased from this device")
-            case 202, "received":
-                again = clamp_delay(reply.get("retry_after"))
-                return Tick(State.RECEIVED, again, "the report has arrived and is not final yet; it is kept")
-        raise bad_answer()
-
-    def _end(self, how: End, campaign: bytes, message: str, waited: bool = True) -> Tick:
-        """End a campaign: erase the report, if one waits, then record the end."""
+    def _settle(self, outcome: Tick | Ended, campaign: bytes) -> Tick:
+        """The tick of an outcome; at the end of a campaign votes that wait are erased before it is recorded."""
+        if isinstance(outcome, Tick):
+            return outcome
         sentence = None
-        if waited:
+        if outcome.waited:
             self._record.confirm(campaign)
-            sentence = (receipt.counted_receipt if how is End.FINAL else receipt.abandoned_receipt)(
+            sentence = (receipt.counted_receipt if outcome.how is End.FINAL else receipt.abandoned_receipt)(
                 self._clock(), campaign
             )
         self._participation = None
-        self._membership.end(how, sentence)
-        return Tick(State(how), None, message)
+        self._membership.end(outcome.how, sentence)
+        return Tick(State(outcome.how), None, outcome.message)
 
     def _give_up(self, campaign: bytes) -> bool:
         """Erase a report that is still kept; returns whether there was one."""
         self._participation = None
-        answer = self._answer(campaign)
+        answer = self._record.answer_to(campaign)
         if answer is None or answer.confirmed:
             return False
         self._record.confirm(campaign)
         return True
-
-    def _answer(self, campaign: bytes) -> AnsweredCampaign | None:
-        return next((answer for answer in self._record.answers() if answer.campaign_id == campaign), None)

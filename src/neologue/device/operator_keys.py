@@ -100,6 +100,11 @@ class OperatorKeys:
         reached = {reached for recovery in recoveries for reached in history.path(key, recovery)}
         return frozenset(key for key in reached if not any(history.is_revoked(key, each) for each in recoveries))
 
+    def signers(self, operator: bytes | None, policy: Policy) -> frozenset[bytes]:
+        """The keys by which a release may be signed: of the operator that asked, or if that is unknown of any."""
+        asking = policy.operators if operator is None else {operator}
+        return frozenset[bytes]().union(*(self.valid_keys(key) for key in asking))
+
     def __repr__(self) -> str:
         return f"OperatorKeys({str(self._path)!r})"
 

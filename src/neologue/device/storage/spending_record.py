@@ -194,6 +194,10 @@ class SpendingRecord:
             ).fetchall()
         return [_answer(*row) for row in rows]
 
+    def answer_to(self, campaign_id: bytes) -> AnsweredCampaign | None:
+        """The answer to a campaign, if this device has answered it."""
+        return next((answer for answer in self.answers() if answer.campaign_id == campaign_id), None)
+
     def __repr__(self) -> str:
         return f"SpendingRecord({self._file.path!r})"
 

@@ -109,6 +109,21 @@ def move(
     return bool(moved)
 
 
+def move_or_fail(
+    db: Connection,
+    entry: CampaignRow,
+    states: tuple[CampaignState, ...],
+    state: CampaignState,
+    now: float,
+    note: str = "",
+) -> CampaignRow:
+    """Move a campaign as `move` does, and return it as it is then; or a CampaignError, if it was in another state."""
+    if not move(db, entry.id, states, state, now, note):
+        present = campaign_named(db, entry.name).state
+        raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
+    return campaign_named(db, entry.name)
+
+
 def lead(db: Connection, campaign: bytes, worker: str, now: float, until: float) -> bool:
     """Try to become, or stay, the worker that advances a running campaign until some time; whether it worked."""
     led = db.execute(

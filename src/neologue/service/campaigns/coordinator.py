@@ -19,7 +19,7 @@ from neologue.protocol.layer import Layer
 from neologue.service.campaigns import campaign_store, layer_store
 from neologue.service.campaigns.campaign_progress import CampaignProgress, ProgressCache
 from neologue.service.campaigns.campaign_release import signed_release
-from neologue.service.campaigns.campaign_store import CampaignRow
+from neologue.service.campaigns.campaign_store import CampaignRow, move_or_fail
 from neologue.service.campaigns.charging import Charging, Due, unpaid
 from neologue.service.campaigns.definition import Definition
 from neologue.service.campaigns.drafts import draft_named, new_draft
@@ -99,14 +99,14 @@ class Coordinator:
             with self._database.transaction() as db:
                 if self.charging.charge_start(db, entry, due):
                     campaign_store.publish(db, entry, words)
-                    started = _move(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
+                    started = move_or_fail(db, entry, (CampaignState.DRAFT,), CampaignState.RUNNING, now)
                     access.audit(db, by, START, name, now)
                     return started
 
     def pause(self, name: str, now: float, by: str = NOBODY) -> CampaignRow:
         """Ask no device and count no report until the campaign is started again."""
         with self._database.transaction() as db:
-            paused = _move(
+            paused = move_or_fail(
                 db, campaign_store.campaign_named(db, name), (CampaignState.RUNNING,), CampaignState.PAUSED, now
             )
             access.audit(db, by, "pause campaign", name, now)
@@ -116,7 +116,7 @@ class Coordinator:
         """End the campaign without a release. What was collected stays charged, or its note says why it can't be."""
         with self._database.transaction() as db:
             entry = campaign_store.campaign_named(db, name)
-            ended = _move(
+            ended = move_or_fail(
                 db,
                 entry,
                 (CampaignState.DRAFT, CampaignState.RUNNING, CampaignState.PAUSED),
@@ -127,7 +127,7 @@ class Coordinator:
             # Only now: until its layers were closed, more could be collected.
             uncharged = self.charging.settle_aborted(db, entry)
             if uncharged:
-                ended = _move(db, entry, (CampaignState.ABORTED,), CampaignState.ABORTED, now, note=uncharged)
+                ended = move_or_fail(db, entry, (CampaignState.ABORTED,), CampaignState.ABORTED, now, note=uncharged)
             access.audit(db, by, "abort campaign", name, now)
         # It has ended, even if the rest fails: the next turn tries again, and reports the error.
         with suppress(StorageError):
@@ -152,7 +152,7 @@ class Coordinator:
                     leads = self._leads(db, entry, now)
                     held = unpaid(db, entry) if leads else ""
                     if held:
-                        _move(db, entry, (CampaignState.RUNNING,), CampaignState.PAUSED, now, note=held)
+                        move_or_fail(db, entry, (CampaignState.RUNNING,), CampaignState.PAUSED, now, note=held)
                 if held:
                     on_event("campaign paused: not charged", entry)
                 elif leads:
@@ -229,7 +229,7 @@ class Coordinator:
                     continue  # others have spent or changed the budget meanwhile
                 if due.refusal is None:
                     return take(db, due)
-                _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(due.refusal))
+                move_or_fail(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=str(due.refusal))
                 layer_store.drop_layers(db, entry.id)
                 self.charging.settle(db, entry)
             self._progress.forget(entry.id)
@@ -289,7 +289,7 @@ class Coordinator:
             "a layer had more reports than were planned, so that it could be told who was in it, and the promised "
             "central ε would be broken"
         )
-        _move(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=note)
+        move_or_fail(db, entry, (CampaignState.RUNNING,), CampaignState.REFUSED, now, note=note)
         layer_store.drop_layers(db, entry.id)
         self.charging.settle(db, entry)
 
@@ -371,7 +371,7 @@ class Coordinator:
     def _resume(self, entry: CampaignRow, now: float, by: str) -> CampaignRow:
         with self._database.transaction() as db:
             # First, so that only one of two concurrent requests succeeds.
-            running = _move(db, entry, (CampaignState.PAUSED,), CampaignState.RUNNING, now)
+            running = move_or_fail(db, entry, (CampaignState.PAUSED,), CampaignState.RUNNING, now)
             held = unpaid(db, entry)
             if held:
                 raise CampaignError(held)
@@ -388,17 +388,3 @@ class Coordinator:
         with self._scrubbing:  # an earlier call must not vouch for what was deleted after it
             self._scrubbed = False
             self._scrubbed = self._storage.scrub()
-
-
-def _move(
-    db: Connection,
-    entry: CampaignRow,
-    states: tuple[CampaignState, ...],
-    state: CampaignState,
-    now: float,
-    note: str = "",
-) -> CampaignRow:
-    if not campaign_store.move(db, entry.id, states, state, now, note):
-        present = campaign_store.campaign_named(db, entry.name).state
-        raise CampaignError(f"the campaign {entry.name!r} is {present}, and can't become {state}")
-    return campaign_store.campaign_named(db, entry.name)
