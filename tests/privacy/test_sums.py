@@ -115,6 +115,18 @@ def test_who_has_fewer_words_is_hidden_better_as_the_page_says() -> None:
         assert shown(epsilon_of(joint(Unary(1000, 7.0, int(words)), 1_000_000, DELTA))) == epsilon
 
 
+def test_the_figures_for_each_observer_are_those_of_the_page() -> None:
+    page = PAGE.with_name("README.md").read_text("utf-8")
+    table = re.findall(r"^\| [^|]*?([\d,]+|single) reports?[^|]*\| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    table += re.findall(r"^\| … of ([\d,]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert {who for who, _, _ in table} == {"1,000,000", "10,000", "1,000", "100", "single"}
+    for who, word, user in table:
+        reports = 1 if who == "single" else int(who.replace(",", ""))
+        unary = Unary(1000, 7.0, 60)
+        assert shown(min(7.0, epsilon_of(sums_only(unary, reports, DELTA)))) == word
+        assert shown(epsilon_of(joint(unary, reports, DELTA))) == user
+
+
 # Every number of holders
 
 TINY = [(1, 3.0), (2, 0.001), (2, 10.0), (5, 1.0), (9, 4.0), (12, 10.0)]

@@ -4,6 +4,7 @@ Reports have a path of their own, without a framework, because there are million
 Starlette. `ops.concurrency` draws what runs where, and in which order it ends.
 """
 
+import asyncio
 import os
 import socket
 import time
@@ -117,6 +118,8 @@ class Worker:
         """Whether whoever serves it has begun to stop: what would last for a while, such as a stream, ends at once."""
         self._ready_until = 0.0
         """Until when it is not looked at again whether the database answers."""
+        self._looking = asyncio.Lock()
+        """Of those who ask at the same time, one looks."""
         self.metrics = Metrics()
         self.threads = Threads("service")
 
@@ -248,10 +251,11 @@ class Worker:
         return answer(Health("alive"))
 
     async def _ready(self, request: Request) -> Response:
-        now = time.monotonic()
-        if now >= self._ready_until:
-            await self.threads.run(self._storage.open_layers)
-            self._ready_until = now + self.settings.refresh
+        if time.monotonic() >= self._ready_until:
+            async with self._looking:
+                if time.monotonic() >= self._ready_until:
+                    await self.threads.run(self._storage.open_layers)
+                    self._ready_until = time.monotonic() + self.settings.refresh
         return answer(Health("ready"))
 
     async def _metrics(self, request: Request) -> Response:

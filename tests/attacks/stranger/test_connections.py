@@ -3,10 +3,12 @@
 import os
 import select
 import socket
+import threading
 import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from neologue.masking.terms import LAYER_BYTES
 from neologue.protocol.submission import HEAD_BYTES
 from neologue.service.api import packed_documents
 from neologue.service.api.http_protocol import MOST_HEADERS, MOST_PIPELINED, MOST_UNREAD, SEND_BUFFER
+from neologue.service.storage.report_store import OpenLayer
 from neologue.service.worker import LONGEST_QUERY, Worker
 from service.serving import Served, wait_until
 
@@ -349,6 +352,47 @@ def test_nothing_more_is_unpacked_for_whoever_has_gone(
             assert line.recv(8)[-8:] == b"HTTP/1.1", "it is being read"
         wait_until(lambda: service.ask("GET", "/readyz").status == 200 and len(worker.connections._open) <= 1)
         assert 0 < len(seen) < pieces / 4
+
+
+@pytest.mark.parametrize("path", ["/v1/known/", "/log/documents/"])
+def test_a_document_that_is_at_hand_takes_no_thread(tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for it again and again keeps nobody from the database."""
+    digest = os.urandom(32)
+
+    async def none_left(*_: object) -> None:
+        raise AssertionError
+
+    with attacked(tmp_path) as (service, worker):
+        with worker.database.transaction() as db:
+            db.execute("INSERT INTO known (digest, words) VALUES (?, ?)", (digest, zlib.compress(b"words")))
+        assert service.ask("GET", path + digest.hex()).body == b"words"
+        with monkeypatch.context() as patch:
+            patch.setattr(worker.threads, "run", none_left)
+            assert service.ask("GET", path + digest.hex()).body == b"words"
+
+
+def test_of_all_who_ask_together_whether_the_service_is_ready_one_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    answered = threading.Event()
+    with attacked(tmp_path) as (service, worker), ExitStack() as lines:
+
+        def look() -> list[OpenLayer]:
+            looks.append(1)
+            assert answered.wait(PATIENCE)
+            return []
+
+        monkeypatch.setattr(worker._storage, "open_layers", look)
+        worker.settings = replace(worker.settings, refresh=3600.0)
+        worker._ready_until = 0.0
+        asking = [lines.enter_context(connect(service)) for _ in range(12)]
+        for line in asking:
+            send(line, head("GET", "/readyz"))
+        wait_until(lambda: worker.connections.open >= len(asking) and not worker.connections._waiting)
+        answered.set()
+        assert {answer(line)[0] for line in asking} == {200}
+    assert len(looks) == 1
 
 
 @pytest.mark.parametrize("path", ["/v1/known/", "/log/documents/"])

@@ -80,7 +80,8 @@ class DeviceRoutes:
         digest = request.path_params["digest"]
         document = None
         if _DIGEST.fullmatch(digest):
-            document = await self._threads.run(self._documents.find, find, bytes.fromhex(digest))
+            wanted = find, bytes.fromhex(digest)
+            document = self._documents.at_hand(*wanted) or await self._threads.run(self._documents.find, *wanted)
         if document is None:
             return failure(404, "unknown", f"there is nothing under this digest in {kind}")
         media = "application/json" if kind == "layers" else "text/plain; charset=utf-8"

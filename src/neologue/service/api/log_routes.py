@@ -49,7 +49,9 @@ class LogRoutes:
         path: str = request.path_params["path"]
         content = self._evidence if path == EVIDENCE else None
         if may_have(path):
-            found = await self._threads.run(self._read, path)
+            found: PackedDocument | bytes | None = self._at_hand(path)
+            if found is None:
+                found = await self._threads.run(self._read, path)
             if isinstance(found, PackedDocument):
                 return document_response(request, found, path.rpartition("/")[2], _TEXT)
             content = found
@@ -62,6 +64,13 @@ class LogRoutes:
             return Response(status_code=304, headers=headers)
         text = changes or path.startswith(DOCUMENTS)
         return Response(content, headers=headers, media_type=_TEXT if text else _BYTES)
+
+    def _at_hand(self, path: str) -> PackedDocument | None:
+        """The document at a path, if it is in memory."""
+        digest = document_digest(path)
+        if digest is None:
+            return None
+        return next(filter(None, (self._documents.at_hand(find, digest) for find in _OF_DEVICES)), None)
 
     def _read(self, path: str) -> PackedDocument | bytes | None:
         """The document at a path as devices are given it, or the file there, if there is one."""

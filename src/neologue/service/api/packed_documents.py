@@ -57,16 +57,22 @@ class PackedDocuments:
         self._recent: OrderedDict[tuple[Find, bytes], PackedDocument] = OrderedDict()
         self._lock = Lock()
 
-    def find(self, find: Find, digest: bytes) -> PackedDocument | None:
-        """The document with this digest, if there is one."""
+    def at_hand(self, find: Find, digest: bytes) -> PackedDocument | None:
+        """The document with this digest, if it is in memory: then nobody waits for the database, nor for a thread."""
         key = find, digest
         document = self._read.get(key)
-        if document is None:
-            with self._database.reading() as db:
-                stored = find(db, digest)
-            if stored is None:
-                return None
-            document = PackedDocument(stored, as_gzip(stored))
+        return None if document is None else self._keep(key, document)
+
+    def find(self, find: Find, digest: bytes) -> PackedDocument | None:
+        """The document with this digest, if there is one."""
+        document = self.at_hand(find, digest)
+        if document is not None:
+            return document
+        with self._database.reading() as db:
+            stored = find(db, digest)
+        return None if stored is None else self._keep((find, digest), PackedDocument(stored, as_gzip(stored)))
+
+    def _keep(self, key: tuple[Find, bytes], document: PackedDocument) -> PackedDocument:
         with self._lock:
             document = self._read.setdefault(key, document)  # another thread may have been faster
             self._recent[key] = document
