@@ -77,8 +77,8 @@ class TestCertified:
         assert f"{said} (signature verified)." in verified.stdout
         assert "item central.best" in plain.stdout
         rows = [line for line in plain.stdout.splitlines() if " % │" in line]
-        assert "Hostile devices: one device can plant at most " in plain.stdout
-        assert "Trust the release only if fewer than " in plain.stdout
+        assert "hostile devices  one can plant at most " in plain.stdout
+        assert "so trust the words only if there are fewer" in " ".join(plain.stdout.split())
         assert [line.split()[1] for line in rows] == ["0", "10", "50"]
         assert " NO " not in plain.stdout
 

@@ -16,6 +16,7 @@ from click.testing import Result
 from neologue.language.vocabulary import Vocabulary
 from neologue.privacy.allocation.planned_layers import planned_reports
 from neologue.privacy.digits import shown
+from neologue.privacy.scale import grade
 from neologue.reporting import extra
 
 Neologue = Callable[..., Result]
@@ -100,24 +101,34 @@ class TestEmbeddedPopulation:
         told = " ".join(embedded_files[0].stdout.split())
         asked = sum(layer["asked"] for layer in document["layers"])
         assert "20,000 simulated users who write en" in told
-        assert f"Asked: {asked:,} of 20,000 users, once each, in {len(document['layers'])} layers" in told
-        assert f"Found: {len(document['words']):,} new words" in told
-        assert "intervals are about the users who would report a word, not about all who hold it" in told
+        assert f"asked {asked:,} of 20,000 users, once each, in {len(document['layers'])} layers" in told
+        assert f"found {len(document['words']):,} new words of" in told
+        assert "intervals are of the users who would report a word." in told
         assert "How many hold it was not measured." in told
-        assert f"cover {truth_of(embedded_files[1])['score']['coverage']:.1%}" in told
+        assert f"coverage {100 * truth_of(embedded_files[1])['score']['coverage']:.1f} % of all pairs" in told
         assert f"local ε = {document['privacy']['local_epsilon']:g}" in told
-        assert f"{document['privacy']['user_local_epsilon']:g} for all words of a report, which are at most 60" in told
+        assert f"{document['privacy']['user_local_epsilon']:g} in one report, which has at most 60 words" in told
         item, user = (document["privacy"][f"{unit}_central"]["best"] for unit in ("item", "user"))
-        assert f"ε = {shown(item)} for a word, {shown(user)} for a whole user, at δ = 1e-10" in told
-        assert (
-            "k-anonymity: what fewer than 10 users report to the layers that judge it is published with a chance "
-            "of at most 0.05, over the whole release." in told
-        )
-        assert (
-            "Unique words: a word, or a beginning of it, that one user alone reports is shown with a chance of at most "
-            "1e-06, over the whole release, even if 1 device of a layer is hostile." in told
-        )
-        assert "fidelity fast, seed 7" in told
+        assert "Privacy, at δ = 1e-10" in told
+        assert f"a word central ε = {shown(item)} ({grade(item).words})" in told
+        assert f"a whole user central ε = {shown(user)} ({grade(user).words})" in told
+        assert "rare words what fewer than 10 users report is published with a chance of at most 0.05" in told
+        assert "what one user alone reports is shown with a chance of at most 1e-06, even if 1 device" in told
+        planting = document["planting"]
+        assert f"one can plant at most {planting['bounds'][0]['words']:,} of {len(document['words']):,} words" in told
+        assert f"{planting['untrusted_from']['devices']:,} (" in told
+        assert "seed 7, fidelity fast" in told
+
+    def test_warnings_are_printed_only_where_they_apply(self, neologue: Neologue, known: Path, tmp_path: Path) -> None:
+        data = tmp_path / "typed.csv"
+        few = ("--epsilon", 2, "--words-per-user", 1)
+        data.write_text("user,word\n" + "".join(f"u{user},zonk\n" for user in range(600)), "utf-8")
+
+        def printed(depth: int) -> str:
+            return neologue("discover", data, "--known", known, "--seed", 0, "--depth", depth, *few).stdout
+
+        assert "Warning" not in printed(4)
+        assert "Warning: More than a tenth was left out." in printed(3)
 
     def test_progress_is_beside_the_output_one_line_a_layer(self, embedded: Result) -> None:
         layers = json.loads(embedded.stdout)["layers"]
@@ -311,7 +322,8 @@ class TestFiles:
         names = {"release.json", "layers.zip", "truth.json", "report.html", "prefixes.csv"}
         names |= {"words.aff", "words.csv", "words.dic"}
         assert {path.name for path in folder.iterdir()} == names
-        assert all(f"wrote {folder / name}" in result.stderr for name in names)
+        (line,) = [line for line in result.stderr.splitlines() if line.startswith(f"Written to {folder}: ")]
+        assert set(line.partition(": ")[2].split(", ")) == set(names)
 
     @pytest.mark.parametrize("kind", ["embedded", "own"])
     def test_the_files_agree_with_each_other(
@@ -343,7 +355,9 @@ class TestFiles:
         self, neologue: Neologue, typed: Path, known: Path, tmp_path: Path
     ) -> None:
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
-        told = "report.html shows what users hold: keep it as confidential as"
+        told = (
+            "truth.json and report.html have exact figures that no privacy statement covers: keep them as confidential"
+        )
         assert told in result.stderr
         report = (tmp_path / "report.html").read_text("utf-8")
         assert "<code>neologue discover typed.csv --epsilon 10.0 --depth 4 --known known.txt</code>" in report
@@ -358,8 +372,8 @@ class TestFiles:
         assert result.exit_code == 0
         names = {"release.json", "layers.zip", "truth.json", "prefixes.csv", "words.aff", "words.csv", "words.dic"}
         assert {path.name for path in tmp_path.iterdir()} == names
-        (line,) = [line for line in result.stderr.splitlines() if "report.html" in line]
-        assert line == 'no report.html was written: it needs pip install "neologue[report]"'
+        (line,) = [line for line in result.stderr.splitlines() if "No report.html" in line]
+        assert line == 'No report.html was written: it needs pip install "neologue[report]"'
 
     @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
     def test_a_spell_checker_reads_the_dictionary_and_knows_its_words(self, written: Path) -> None:
@@ -590,7 +604,8 @@ class TestParameters:
         table = neologue("discover", data, *options, "--out", tmp_path / "out")
         assert table.exit_code == 0, table.stderr
         told = " ".join(table.stdout.split())
-        assert "Asked: 3,000 of 3,000 users, once each, in 30 layers of 100 (profile gboard-2024, 2 passes)" in told
+        assert "asked 3,000 of 3,000 users, once each, in 30 layers of 100" in told
+        assert "profile gboard-2024, 2 passes" in told
         document = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))
         assert document["profile"] == "gboard-2024"
         assert document["parameters"]["alphabet"] == {"name": "paper", "symbols": 100}

@@ -9,7 +9,8 @@ from neologue import Alphabet, Campaign, Population, Vocabulary, discover
 from neologue.cli.discovery.tables import show_discovery
 from neologue.discovery.blind_spots import sure_share
 from neologue.reporting.discovery.discovery_report import discovery_report
-from neologue.reporting.sentences import PREFIX_NOTE, sure_lines
+from neologue.reporting.sentences import PREFIX_NOTE
+from neologue.reporting.short_facts import sure_text
 from neologue.reporting.simulated_release import discovery_document
 from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
@@ -45,7 +46,7 @@ def test_the_terminal_lists_them_and_says_from_which_share_on_nothing_is_missed(
     printed = capsys.readouterr().out
     assert TITLE in printed
     assert f"{found.release.prefixes[0].prefix}…" in printed
-    assert "Surely found" in printed
+    assert "surely found" in printed
 
 
 def test_the_page_has_them(run: tuple[DiscoveryRun, LikelyTrace]) -> None:
@@ -60,12 +61,13 @@ def test_the_share_is_rounded_up_and_says_nothing_where_nothing_is_promised(
     run: tuple[DiscoveryRun, LikelyTrace],
 ) -> None:
     release = run[0].release
-    (line,) = sure_lines(release)
+    line = sure_text(release)
+    assert line is not None
     share = sure_share(release.campaign)
     assert share is not None
     stated = float(line.partition(" that at least ")[2].partition(" %")[0]) / 100
     assert share <= stated < share + 1e-4
     undecided = replace(release, layers=(*release.layers[:-1], replace(release.layers[-1], decided=False)))
-    assert sure_lines(undecided) == []
+    assert sure_text(undecided) is None
     trie = replace(release.campaign, parameters=replace(release.campaign.parameters, layers=None, allocation="filled"))
-    assert sure_lines(replace(release, campaign=trie)) == []
+    assert sure_text(replace(release, campaign=trie)) is None

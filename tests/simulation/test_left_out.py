@@ -1,11 +1,12 @@
 """What a campaign can't find is counted, and words of one form are one word in every fidelity."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from neologue import Alphabet, Campaign, Population, Vocabulary, discover
-from neologue.reporting.sentences import left_out_lines
+from neologue.reporting.short_facts import MUCH_LEFT_OUT, MUCH_TOO_OLD, as_sentences, left_out_facts, warnings_of
 from neologue.reporting.simulated_release import discovery_document, truth_document
 from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.left_out import LeftOut
@@ -68,22 +69,35 @@ def test_what_is_left_out_is_counted_by_its_reason_and_shown_to_no_reader() -> N
         "old_share": 0.0,
     }
     assert "left_out" not in document
-    said = " ".join(left_out_lines(found))
-    assert "Left out: 60.0% of what users hold besides known words (20.0% with a character" in said
+    (said,) = as_sentences(left_out_facts(found.left_out, found.release.campaign))
+    assert "Left out: 60.0 % of what users hold besides known words (20.0 % with a character" in said
     assert "that the alphabet own lacks, such as ä" in said
-    assert "Coverage is about the other 40.0%." in said
-    assert "Warning: that is more than a tenth." in said
+    assert "; the coverage is that of the rest." in said
+    assert MUCH_LEFT_OUT in warnings_of(found, privacy_of(found))
+
+
+def privacy_of(found: DiscoveryRun) -> dict[str, Any]:
+    """The privacy statement of a run."""
+    statement = discovery_document(found)["privacy"]
+    assert isinstance(statement, dict)
+    return statement
 
 
 @pytest.mark.parametrize(("left", "lines"), [(0, 0), (1, 1), (10, 1), (11, 2)])
 def test_more_than_a_tenth_is_warned_of(left: int, lines: int) -> None:
     found = run({"abba": 1})
-    assert len(left_out_lines(replace(found, left_out=LeftOut(100, left, 0, 0, "", 100, 0)))) == lines
-    old = left_out_lines(replace(found, left_out=LeftOut(100, 0, 0, 0, "", 100, left)))
-    assert len(old) == lines
-    if lines == 2:
-        assert old[0] == "Too old: 11 of 100 rows (11.0%) are older than the last 60 days, and do not count."
-        assert old[1].startswith("Warning: that is more than a tenth.")
+    for mostly_left, warning in (
+        (LeftOut(100, left, 0, 0, "", 100, 0), MUCH_LEFT_OUT),
+        (LeftOut(100, 0, 0, 0, "", 100, left), MUCH_TOO_OLD),
+    ):
+        facts = left_out_facts(mostly_left, found.release.campaign)
+        warned = warning in warnings_of(replace(found, left_out=mostly_left), privacy_of(found))
+        assert len(facts) + warned == lines
+
+
+def test_rows_that_are_too_old_are_counted() -> None:
+    (old,) = left_out_facts(LeftOut(100, 0, 0, 0, "", 100, 11), run({"abba": 1}).release.campaign)
+    assert old == ("too old", "11 of 100 rows (11.0 %) are older than the last 60 days, and do not count")
 
 
 def test_a_character_that_few_type_is_not_shown() -> None:

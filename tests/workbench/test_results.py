@@ -91,7 +91,7 @@ def test_everything_prints_in_a_line(found: Discovery) -> None:
 def test_the_page_of_a_result_has_its_words_and_no_markup_of_theirs(found: Discovery) -> None:
     page = found._repr_html_()
     assert "<td>yeet</td>" in page
-    assert "They cover 100.0% of what users hold" in page
+    assert "Coverage: 100 % of all pairs of a user and a new word they typed." in page
     word = found.release.words[0]
     object.__setattr__(word, "word", "<b>")
     assert "<td>&lt;b&gt;</td>" in found._repr_html_()

@@ -41,3 +41,8 @@ def read_columns(data: Sequence[Path], options: Mapping[str, Any]) -> "Columns":
             raise DataError(f"there is no file {path}: check the name")
     user, word = options["user_column"] or "user", options["word_column"] or "word"
     return Columns(user, word, options["count_column"], options["day_column"])
+
+
+def name_of_data(data: Sequence[Path]) -> str:
+    """The names of the files of DATA, without their folders."""
+    return "the standard input" if str(data[0]) == "-" else ", ".join(path.name for path in data)

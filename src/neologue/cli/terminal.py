@@ -1,6 +1,6 @@
 """Output on a terminal: tables, and progress on the standard error."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -41,12 +41,29 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     console().print(table)
 
 
+def show_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Print facts below a title, each with its name before it."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for name, text in facts:
+        grid.add_row(Text(f"  {name}"), _judgements_coloured(text))
+    screen = console()
+    screen.print()
+    screen.print(Text(title, style="bold"))
+    screen.print(grid)
+
+
 def print_line(line: str) -> None:
     """Print one line without markup; a judgement of an ε has its colour."""
+    console().print(_judgements_coloured(line))
+
+
+def _judgements_coloured(line: str) -> Text:
     text = Text(line)
     for each in SCALE:
         text.highlight_words([each.words], style=each.colour)
-    console().print(text)
+    return text
 
 
 class LineProgress(Progress):

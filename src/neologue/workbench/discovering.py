@@ -14,7 +14,7 @@ from neologue.privacy.statement import Exposure
 from neologue.release.levelled_campaign import at_level
 from neologue.release.signature import private_key, sign_document
 from neologue.reporting.files import check_folder, write_files
-from neologue.reporting.sentences import summary
+from neologue.reporting.short_facts import as_sentences, result_facts, run_facts
 from neologue.reporting.simulated_release import discovery_document, truth_document
 from neologue.simulation import discovery_run
 from neologue.simulation.discovery_run import RunOptions
@@ -101,7 +101,7 @@ class Discovery(discovery_run.DiscoveryRun):
         ]
         shown = f"New words, the first {len(rows)} of {len(self.release.words):,}"
         table = html_table(shown, ("word", "users reporting it", "95 % interval", "found in layer"), rows)
-        return table + html_lines(summary(self))
+        return table + html_lines(as_sentences([*result_facts(self), *run_facts(self)]))
 
 
 def discover(

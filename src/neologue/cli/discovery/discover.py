@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.consent import YES, require_consent_to
-from neologue.cli.data_options import data_options
+from neologue.cli.data_options import data_options, name_of_data
 from neologue.cli.discovery.inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
 from neologue.cli.discovery.ledger_charge import ledger_charge
 from neologue.cli.help_sections import SectionedCommand
@@ -177,6 +177,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     """
     # Mistakes are found before anything that takes long to import.
     wanted = _check_arguments(data, options)
+    from neologue.cli.discovery.result_files import next_step, write_results
     from neologue.cli.discovery.tables import show_discovery
     from neologue.cli.terminal import show_progress
     from neologue.discovery.decision import no_trace
@@ -184,9 +185,9 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     from neologue.release.codec import release_text
     from neologue.release.foreseen import foreseen_facts
     from neologue.release.signature import private_key, sign_document
-    from neologue.reporting.extra import EXTRA, can_report
-    from neologue.reporting.files import REPORT, TRUTH, check_folder, write_files
-    from neologue.reporting.simulated_release import discovery_document, truth_document
+    from neologue.reporting.extra import can_report
+    from neologue.reporting.files import check_folder
+    from neologue.reporting.simulated_release import discovery_document
     from neologue.simulation.discovery_run import discover as run
     from neologue.simulation.engines.memory import check_memory
     from neologue.simulation.likely_trace import LikelyTrace
@@ -231,26 +232,17 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
             document = sign_document(document, key)
         report = _make_report(discovery, document, traced, progress) if traced else None
     # Files first: they are kept even if printing fails.
-    if options["out"]:
-        truth = truth_document(discovery, document)
-        words, prefixes, layers = discovery.release.words, discovery.release.prefixes, discovery.documents
-        for path in write_files(words, prefixes, document, layers, options["out"], truth=truth, report=report):
-            click.echo(f"wrote {path}", err=True)
-        if data:
-            click.echo(
-                f"{TRUTH} has exact figures that no privacy statement covers: keep it as confidential as {_name(data)}",
-                err=True,
-            )
-        if report is None:
-            click.echo(f"no {REPORT} was written: it needs {EXTRA}", err=True)
-        elif data:
-            click.echo(f"{REPORT} shows what users hold: keep it as confidential as {_name(data)}", err=True)
+    folder = options["out"]
+    said = write_results(discovery, document, report, folder, name_of_data(data) if data else None) if folder else []
     if journal:
         journal.close()
     if as_json:
         click.echo(release_text(document).encode(), nl=False)
     else:
         show_discovery(discovery, document)
+        said.append(next_step(folder, with_report=report is not None))
+    for line in said:
+        click.echo(line, err=True)
 
 
 def _check_arguments(data: Sequence[Path], options: dict[str, Any]) -> "Campaign":
@@ -260,16 +252,12 @@ def _check_arguments(data: Sequence[Path], options: dict[str, Any]) -> "Campaign
     for option in ("sign", "ledger"):
         if data and options[option] and options["seed"] is not None:
             raise ParameterError(
-                f"--seed {options['seed']} makes a run on {_name(data)} a simulation without a privacy claim, so "
-                f"--{option} has nothing to vouch for; leave out --seed, or --{option}"
+                f"--seed {options['seed']} makes a run on {name_of_data(data)} a simulation without a privacy claim, "
+                f"so --{option} has nothing to vouch for; leave out --seed, or --{option}"
             )
     if options["engine"] == "local" and options["address"] is not None:
         raise ParameterError(f"--address {options['address']} is the address of a cluster; add --engine ray")
     return check_options(data, options)
-
-
-def _name(data: Sequence[Path]) -> str:
-    return "the standard input" if str(data[0]) == "-" else ", ".join(path.name for path in data)
 
 
 def _make_report(

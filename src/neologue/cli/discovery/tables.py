@@ -3,23 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
-from neologue.cli.terminal import print_line, show_table
+from neologue.cli.terminal import print_line, show_facts, show_table
 from neologue.discovery.open_prefixes import open_prefixes
 from neologue.discovery.result import Release
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.privacy.digits import shown
 from neologue.privacy.scale import grade
 from neologue.privacy.statement import PrivacyFacts
-from neologue.release.planting import planting_lines
-from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines, summary, sure_lines
+from neologue.reporting.sentences import PREFIX_NOTE
+from neologue.reporting.short_facts import planting_facts, privacy_facts, result_facts, run_facts, warnings_of
 from neologue.simulation.discovery_run import DiscoveryRun
 
 SHOWN_WORDS = 20
 SHOWN_PREFIXES = 10
+INTERVAL_NOTE = "Estimates and intervals are of the users who would report a word. How many hold it was not measured."
+MEASURED_NOTE = "Estimates and intervals are of the users who would report a word; measured counts are of all holders."
 
 
 def show_discovery(discovery: DiscoveryRun, document: Mapping[str, Any]) -> None:
-    """Print the top words, a summary and the privacy statement."""
+    """Print the top words, and facts about the result, its privacy and the run; `docs/report.md` explains them."""
     words = discovery.release.words
     measured = measured_cells(discovery.release)
     rows = [
@@ -37,17 +39,17 @@ def show_discovery(discovery: DiscoveryRun, document: Mapping[str, Any]) -> None
     more = ("measured", "95 % interval") if measured else ()
     columns = ("word", "users reporting it", "95 % interval", *more, "length", "found in layer")
     show_table(f"New words{rest}", columns, rows, numbers=range(1, len(columns)))
-    note = [interval_note(discovery.release.measurement)] if words else []
+    if words:
+        print_line(MEASURED_NOTE if measured else INTERVAL_NOTE)
     _show_prefixes(discovery.release)
-    hostile = planting_lines(document["planting"], len(words))
-    for line in [
-        *note,
-        *summary(discovery),
-        *sure_lines(discovery.release),
-        *privacy_lines(document["privacy"]),
-        *hostile,
-    ]:
-        print_line(line)
+    statement = document["privacy"]
+    show_facts("Result", result_facts(discovery))
+    protection = [*privacy_facts(statement), *planting_facts(document["planting"], len(words))]
+    show_facts(f"Privacy, at δ = {statement['delta']:g}", protection)
+    show_facts("Run", run_facts(discovery))
+    print_line("")
+    for warning in warnings_of(discovery, statement):
+        print_line(f"Warning: {warning}")
 
 
 def _show_prefixes(release: Release) -> None:

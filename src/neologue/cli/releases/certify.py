@@ -178,11 +178,10 @@ def _as_json(certification: "Certification") -> dict[str, object]:
 
 def _show(certification: "Certification", statement: "Mapping[str, Any]", *, signed: bool, verified: bool) -> None:
     from neologue.cli.discovery.tables import show_colluders
-    from neologue.cli.terminal import print_line, show_table
+    from neologue.cli.terminal import show_facts, show_table
     from neologue.privacy.colluders import cost_by_colluders
     from neologue.privacy.scale import grade
-    from neologue.release.planting import planting_lines
-    from neologue.reporting.sentences import anonymity_lines
+    from neologue.reporting.short_facts import Fact, planting_facts, rare_facts
 
     rows = [
         (
@@ -204,14 +203,16 @@ def _show(certification: "Certification", statement: "Mapping[str, Any]", *, sig
         missing = sum(not claim.covered for claim in certification.claims)
         click.echo(f"NOT CERTIFIED: {missing} claims are not covered, {len(certification.objections)} objections.")
         return
+    facts = [*rare_facts(statement), *planting_facts(certification.planting)]
     if certification.facts:
         show_colluders(certification.facts)
         assumed = next(
             cost for cost in cost_by_colluders(certification.facts) if cost.share == certification.facts.colluders
         )
-        print_line(f"Judged: {grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user.")
-    for line in (*anonymity_lines(statement), *planting_lines(certification.planting)):
-        print_line(line)
+        judged = f"{grade(assumed.item).words} of a word, {grade(assumed.user).words} of a whole user"
+        facts = [Fact("judged", judged), *facts]
+    show_facts("Privacy", facts)
+    click.echo()
     click.echo("What rests on the operator's word alone:")
     for word in certification.operator_word:
         click.echo(f"- {word.name}: {word.claim} (who could notice a lie: {word.noticed_by})")

@@ -18,7 +18,8 @@ from neologue.reporting.discovery.discovery_plots import (
 from neologue.reporting.discovery.likely_view import likely_view
 from neologue.reporting.discovery.trie_view import trie_view
 from neologue.reporting.html_page import render
-from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines, summary, sure_lines
+from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines
+from neologue.reporting.short_facts import as_sentences, result_facts, run_facts, warnings_of
 from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace
@@ -44,7 +45,10 @@ def discovery_report(discovery: DiscoveryRun, document: Mapping[str, Any], trace
         discovery=discovery,
         document=document,
         command=command,
-        lines=[*summary(discovery), *sure_lines(discovery.release)],
+        lines=[
+            *as_sentences([*result_facts(discovery), *run_facts(discovery)]),
+            *warnings_of(discovery, document["privacy"]),
+        ],
         open_prefixes=open_prefixes(discovery.release.prefixes, words)[:MOST_PREFIXES],
         prefixes=len(discovery.release.prefixes),
         prefix_note=PREFIX_NOTE,
