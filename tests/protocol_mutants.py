@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from neologue.device import contribution, policy
+from neologue.device import contribution, layer_form
 from neologue.device.network import handover
 from neologue.device.network.handover import HandedRequest, HandoverTransport
 from neologue.device.network.transport import Response
@@ -556,13 +556,13 @@ def any_list_of_words_is_answered(patch: Patch) -> None:
 
 @mutant("P1", "policy.json")
 def any_epsilon_will_do(patch: Patch) -> None:
-    patch.setattr(policy, "SMALLEST_EPSILON", 0.0)
+    patch.setattr(layer_form, "SMALLEST_EPSILON", 0.0)
     patch.setattr("neologue.randomizers.thresholds.SMALLEST_EPSILON", 0.0)
 
 
 @mutant("P2", "policy.json")
 def an_unknown_randomizer_is_unary(patch: Patch) -> None:
-    patch.setattr(policy, "RANDOMIZERS", {"unary": Unary, "subset-selection": SubsetSelection, "plain": Unary})
+    patch.setattr(layer_form, "RANDOMIZERS", {"unary": Unary, "subset-selection": SubsetSelection, "plain": Unary})
     wrap(patch, layer, "randomizer", lambda really, name, *given: really("unary" if name == "plain" else name, *given))
 
 
