@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import accountants, costs, device, ingest, kernels, memory, plots, report, secure, transparency
+from benchmarks import accountants, costs, device, ingest, kernels, memory, plots, report, secure, transparency, workers
 from benchmarks.measure import Part
 from benchmarks.peers import Peer, peers
 from benchmarks.setting import FULL, QUICK, Setting
@@ -17,6 +17,7 @@ PARTS: Mapping[str, Callable[[Setting, Mapping[str, Peer]], Part]] = {
     "kernels": kernels.measure,
     "device": lambda setting, peers: device.measure(setting),
     "ingest": lambda setting, peers: ingest.measure(setting),
+    "workers": lambda setting, peers: workers.measure(setting),
     "secure": secure.measure,
     "transparency": lambda setting, peers: transparency.measure(setting),
     "accountants": lambda setting, peers: accountants.measure(setting),

@@ -72,9 +72,9 @@ def measure(setting: Setting) -> Part:
         for candidates, epsilon in setting.ingest_layers:
             layer = layer_of(Unary.name, epsilon, replace(setting, candidates=candidates))
             here, figures, size = _measure_servers(layer, setting, new_database, ask)
-            echo, *services = here.values()
+            bare, *services = here.values()
             goal = GOAL if setting.has_goals and candidates == setting.candidates else None
-            ratios.extend(ratio(service, echo, goal) for service in services)
+            ratios.extend(ratio(each, bare, goal) for each in services)
             measured.extend(here.values())
             notes.extend(_notes(figures, size, epsilon, layer))
     if new_database is None:
@@ -96,7 +96,7 @@ def _measure_servers(
         folder = Path(name)
         # Nobody sends what another device has sent: more than enough reports for all rounds.
         each = setting.ingest_reports + 2 * setting.ingest_connections
-        size = _write_reports(layer, folder / "reports", each * (setting.ingest_rounds + 1))
+        size = write_reports(layer, folder / "reports", each * (setting.ingest_rounds + 1))
 
         def work(what: str, target: Target) -> Work:
             label = f"{what}, {layer.candidates.size:,} candidates"
@@ -107,6 +107,7 @@ def _measure_servers(
                 took = ask(
                     **vars(target),
                     connections=setting.ingest_connections,
+                    addresses=1,
                     reports=setting.ingest_reports,
                     folder=str(folder / "reports"),
                     first=next(firsts),
@@ -118,11 +119,11 @@ def _measure_servers(
 
             return Work(label, setting.ingest_reports, "reports", round_)
 
-        works = [work(ECHO, stack.enter_context(_echo(layer)))]
-        works.append(work(SQLITE, stack.enter_context(_service(f"sqlite:///{folder}/service.db", layer))))
+        works = [work(ECHO, stack.enter_context(echo(layer)))]
+        works.append(work(SQLITE, stack.enter_context(service(f"sqlite:///{folder}/service.db", layer))))
         if new_database:
             url, server = new_database()
-            works.append(work(POSTGRES, stack.enter_context(_service(url, layer, (server,)))))
+            works.append(work(POSTGRES, stack.enter_context(service(url, layer, (server,)))))
         return measure_in_turn(works, setting.ingest_rounds), figures, size
 
 
@@ -138,7 +139,7 @@ def _notes(figures: dict[str, RoundFigures], size: int, epsilon: float, layer: L
         yield line
 
 
-def _write_reports(layer: ExtendingLayer, folder: Path, count: int) -> int:
+def write_reports(layer: ExtendingLayer, folder: Path, count: int) -> int:
     """Write so many reports that devices may send to files; returns the length of one."""
     folder.mkdir()
     typed = words_of(layer)
@@ -150,27 +151,29 @@ def _write_reports(layer: ExtendingLayer, folder: Path, count: int) -> int:
 
 
 @contextmanager
-def _echo(layer: Layer) -> Iterator[Target]:
+def echo(layer: Layer) -> Iterator[Target]:
+    """The least that a service over HTTP does."""
     port = _free_port()
     command = ("uvicorn", "benchmarks.echo:echo", "--port", str(port), "--loop", "uvloop", "--http", "httptools")
     # As the service is run.
     options = ("--no-access-log", "--no-server-header", "--no-proxy-headers", "--log-level", "warning")
-    with _start_server((*command, *options, "--lifespan", "off"), f"http://127.0.0.1:{port}/") as server:
+    with start_server((*command, *options, "--lifespan", "off"), f"http://127.0.0.1:{port}/") as server:
         yield Target(port, server, 16 * "00", layer.digest.hex(), 32 * "00")
 
 
 @contextmanager
-def _service(url: str, layer: Layer, others: tuple[int, ...] = ()) -> Iterator[Target]:
-    campaign, secret = _campaign(url, layer)
+def service(url: str, layer: Layer, others: tuple[int, ...] = (), workers: int = 1) -> Iterator[Target]:
+    """A service whose campaign asks one layer of more devices than there are."""
+    campaign, secret = new_campaign(url, layer)
     port = _free_port()
     # All senders have one address.
-    options = ("--database", url, "--port", str(port), "--requests-per-second", "1e6")
-    with _start_server(("neologue", "serve", *options), f"http://127.0.0.1:{port}/readyz") as server:
+    options = ("--database", url, "--port", str(port), "--requests-per-second", "1e6", "--workers", str(workers))
+    with start_server(("neologue", "serve", *options), f"http://127.0.0.1:{port}/readyz") as server:
         yield Target(port, server, campaign.hex(), layer.digest.hex(), secret.hex(), others)
 
 
-def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
-    """Start a campaign that asks this layer of more devices than there are; its id, and the secret of tickets."""
+def new_campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
+    """Start a campaign whose one layer has room for more devices than there are; its id, and the secret of tickets."""
     database, now = open_database(url), time.time()
     migrate(database)
     keys = load_keys(database)
@@ -187,7 +190,7 @@ def _campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
 
 
 @contextmanager
-def _start_server(module: Sequence[str], address: str) -> Iterator[int]:
+def start_server(module: Sequence[str], address: str) -> Iterator[int]:
     """Start a server in its own process and wait until it answers; yields its process id."""
     with TemporaryFile() as log, subprocess.Popen([sys.executable, "-m", *module], stderr=log, stdout=log) as process:
         try:

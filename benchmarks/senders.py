@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -34,6 +34,8 @@ class Round:
     others: tuple[int, ...]
     """Processes that work for the server, with their children."""
     connections: int
+    addresses: int
+    """From how many addresses of this machine they come: a service allows each only so many."""
     reports: int
     """How many reports must become final."""
     folder: str
@@ -59,48 +61,71 @@ class Senders:
 
     def next(self) -> list[bytes] | None:
         """The next request, or None once enough reports are final."""
-        if self.final >= self._wanted:
+        if self.over:
             return None
         self.sending += 1
         return next(self._bodies)
 
-    def on_answer(self, status: bytes) -> None:
-        """Count an answer; a device that should send again does not once enough reports are final."""
+    @property
+    def over(self) -> bool:
+        """Whether enough reports are final."""
+        return self.final >= self._wanted
+
+    def on_answer(self, final: bool) -> None:
+        """Count an answer to a report that is not sent again."""
         self.sending -= 1
-        if status == b"200":
+        if final:
             self.final += 1
             self.last = time.perf_counter()
-        elif status != b"202":
-            raise RuntimeError(f"a report was answered with {status.decode()}")
-        if not self.sending and self.final >= self._wanted:
+        if not self.sending and self.over and not self.done.done():
             self.done.set_result(None)
 
 
 class Device(asyncio.Protocol):
-    """One connection, which sends the next report when the last one was answered."""
+    """One connection, which sends the next report when the last one is final.
+
+    A service that asks for the same bytes again closes the connection: they go over another one.
+    """
 
     transport: asyncio.Transport
 
-    def __init__(self, senders: Senders) -> None:
-        self._crowd = senders
+    def __init__(self, senders: Senders, connect: Callable[[asyncio.Protocol], Awaitable[object]]) -> None:
+        self._crowd, self._connect = senders, connect
         self._heard = b""
+        self._request: list[bytes] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's transport is one in all but name
+        if self._request is not None:
+            self.transport.writelines(self._request)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._heard = b""
+        if self._request is not None:
+            if self._crowd.over:
+                self._request = None
+                self._crowd.on_answer(final=False)
+            else:
+                self._reconnecting = asyncio.ensure_future(self._connect(self))
 
     def send(self) -> None:
-        request = self._crowd.next()
-        if request is not None:
-            self.transport.writelines(request)
+        self._request = self._crowd.next()
+        if self._request is not None:
+            self.transport.writelines(self._request)
 
     def data_received(self, data: bytes) -> None:
         self._heard += data
         head, ended, body = self._heard.partition(b"\r\n\r\n")
         length = LENGTH.search(head)
-        if ended and length and len(body) == int(length[1]):
-            self._heard = b""
-            self._crowd.on_answer(head[9:12])
+        if not (ended and length and len(body) == int(length[1])):
+            return
+        status, self._heard = head[9:12], b""
+        if status == b"200":
+            self._request = None
+            self._crowd.on_answer(final=True)
             self.send()
+        elif status != b"202":
+            raise RuntimeError(f"a report was answered with {status.decode()}")
 
 
 def bodies(round_: Round) -> Iterator[list[bytes]]:
@@ -118,6 +143,11 @@ def bodies(round_: Round) -> Iterator[list[bytes]]:
         yield [head, campaign, serial, ticket(secret, campaign, digest, serial), report]
 
 
+def with_children(*processes: int) -> list[psutil.Process]:
+    """Processes and all that they have started: the workers of a service, the connections of a database."""
+    return [each for one in map(psutil.Process, processes) for each in (one, *one.children(recursive=True))]
+
+
 def cpu_seconds(*processes: psutil.Process) -> float:
     """The CPU time of processes so far, of all their threads."""
     return sum(sum(process.cpu_times()[:2]) for process in processes)
@@ -126,20 +156,24 @@ def cpu_seconds(*processes: psutil.Process) -> float:
 async def send(round_: Round) -> dict[str, float]:
     """Run a round."""
     loop, senders = asyncio.get_running_loop(), Senders(round_)
-    devices = [
-        (await loop.create_connection(lambda: Device(senders), "127.0.0.1", round_.port))[1]
-        for _ in range(round_.connections)
-    ]
-    server = psutil.Process(round_.server)
-    others = [each for other in map(psutil.Process, round_.others) for each in (other, *other.children(recursive=True))]
-    began, before, before_others = time.perf_counter(), cpu_seconds(server), cpu_seconds(*others)
+    devices = []
+    for number in range(round_.connections):
+        address = (f"127.0.0.{1 + number % round_.addresses}", 0)
+
+        def connect(device: asyncio.Protocol, address: tuple[str, int] = address) -> Awaitable[object]:
+            return loop.create_connection(lambda: device, "127.0.0.1", round_.port, local_addr=address)
+
+        devices.append(Device(senders, connect))
+        await connect(devices[-1])
+    servers, others = with_children(round_.server), with_children(*round_.others)
+    began, before, before_others = time.perf_counter(), cpu_seconds(*servers), cpu_seconds(*others)
     for device in devices:
         device.send()
     await senders.done
     figures = {
         "final": senders.final,
         "elapsed": senders.last - began,
-        "cpu": cpu_seconds(server) - before,
+        "cpu": cpu_seconds(*servers) - before,
         "others": cpu_seconds(*(other for other in others if other.is_running())) - before_others,
     }
     for device in devices:

@@ -36,6 +36,13 @@ class Setting:
     ingest_connections: int
     ingest_reports: int
     ingest_rounds: int
+    workers: tuple[int, ...]
+    """How many workers share a database; the first number is one."""
+    workers_layers: tuple[tuple[int, float], ...]
+    """Candidates and ε of their layers: 7, 6 and 10 KB a report, which is the most that a campaign asks for."""
+    workers_connections: int
+    workers_reports: int
+    workers_rounds: int
     masked_groups: tuple[tuple[int, int], ...]
     """Devices and candidates of the groups of secure aggregation."""
     masked_rounds: int
@@ -88,6 +95,11 @@ FULL = Setting(
     ingest_connections=900,
     ingest_reports=10_000,
     ingest_rounds=4,
+    workers=(1, 2, 4),
+    workers_layers=((1_000_000, 5.3), (4_000_000, 7.0), (16_000_000, 8.0)),
+    workers_connections=4_000,
+    workers_reports=10_000,
+    workers_rounds=3,
     masked_groups=((50, 100_000), (100, 10_000), (100, 100_000), (100, 1_000_000), (500, 100_000)),
     masked_rounds=3,
     log_entries=10_000,
@@ -118,6 +130,11 @@ QUICK = Setting(
     ingest_connections=120,
     ingest_reports=200,
     ingest_rounds=2,
+    workers=(1, 2),
+    workers_layers=((10_000, 5.0),),
+    workers_connections=120,
+    workers_reports=200,
+    workers_rounds=2,
     masked_groups=((20, 1_000),),
     masked_rounds=2,
     log_entries=100,

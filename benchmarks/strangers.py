@@ -38,7 +38,7 @@ from typing import IO
 import psutil
 
 from benchmarks.device import layer_of
-from benchmarks.ingest import _campaign, _free_port, _start_server
+from benchmarks.ingest import _free_port, new_campaign, start_server
 from benchmarks.setting import QUICK
 from neologue.protocol.credential import issue
 from neologue.randomizers.unary import Unary
@@ -241,7 +241,7 @@ def _p99(seconds: list[float]) -> float:
 def _service(folder: Path) -> Iterator[tuple[int, psutil.Process, bytes, str]]:
     """A service with an open layer and a large document: its port, its process, an honest check-in, the document."""
     url, digest = f"sqlite:///{folder}/service.db", os.urandom(32)
-    campaign, _ = _campaign(url, layer_of(Unary.name, QUICK.unary_epsilon, QUICK))
+    campaign, _ = new_campaign(url, layer_of(Unary.name, QUICK.unary_epsilon, QUICK))
     database = open_database(url)
     with database.transaction() as db:
         row = (digest, zlib.compress(bytes(DOCUMENT_BYTES)))
@@ -250,7 +250,7 @@ def _service(folder: Path) -> Iterator[tuple[int, psutil.Process, bytes, str]]:
     database.close()
     port = _free_port()
     command = ("neologue", "serve", "--database", url, "--port", str(port))
-    with _start_server(command, f"http://127.0.0.1:{port}/readyz") as server:
+    with start_server(command, f"http://127.0.0.1:{port}/readyz") as server:
         yield port, psutil.Process(server), body, digest.hex()
 
 

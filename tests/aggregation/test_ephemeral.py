@@ -1,5 +1,7 @@
 """Reports that wait: apart, the earliest first, and added up exactly."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,13 @@ def test_reports_of_any_order_are_added_up_across_blocks_and_in_several_goes() -
     assert (sum_of(candidates, reports) == expected).all()
     with pytest.raises(ValueError, match="outside its layer"):
         sum_of(candidates - 1, [*reports, votes(5, candidates - 1, 6)])
+
+
+@pytest.mark.parametrize(("times", "kind"), [(255, np.uint8), (256, np.uint16), (70_000, np.uint32)])
+def test_a_sum_takes_as_many_bytes_as_its_largest_count(times: int, kind: type[np.unsignedinteger[Any]]) -> None:
+    total = sum_of(4, [votes(*[1] * times), votes(0, 1, 2)[:1]])
+    assert total.dtype == kind
+    assert total.tolist() == [1, times, 0, 0]
 
 
 def test_a_vote_outside_the_layer_is_never_written_anywhere() -> None:

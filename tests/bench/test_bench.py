@@ -49,6 +49,7 @@ def test_a_run_without_peers_has_every_part_and_says_why_they_are_missing(tmp_pa
         "kernels",
         "device",
         "ingest",
+        "workers",
         "secure",
         "transparency",
         "accountants",

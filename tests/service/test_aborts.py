@@ -9,8 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from neologue.aggregation.ephemeral import IntakeLayer, sum_of
-from neologue.aggregation.kernels import Votes
+from neologue.aggregation.ephemeral import IntakeLayer
+from neologue.aggregation.kernels import Counts
+from neologue.aggregation.packed_sum import pack_sum
 from neologue.device.contribution import contribute
 from neologue.errors import CampaignError, LedgerError
 from neologue.ledger.budget import Budget
@@ -130,11 +131,13 @@ def test_a_batch_that_is_just_being_written_is_charged_and_erased(
     town.answer(entry.id, 50)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
 
-    def meanwhile(candidates: int, reports: Iterable[Votes]) -> Votes:
-        abort.start()
-        return sum_of(candidates, reports)
+    really = report_store.add_sum
 
-    monkeypatch.setattr(report_store, "sum_of", meanwhile)
+    def meanwhile(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Counts) -> None:
+        abort.start()
+        really(db, campaign, layer_index, reports, votes)
+
+    monkeypatch.setattr(report_store, "add_sum", meanwhile)
     assert town.answer(entry.id, 30) == 30
     abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [80], [], None)
@@ -155,22 +158,40 @@ def test_sums_that_are_just_being_merged_are_erased(
     with database.transaction() as db:
         layer_store.close_layer(db, entry.id, 0)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
-    really = report_store.add_sum
+    really, looks = report_store._numbers, 0
 
-    def meanwhile(
-        db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes, *, made_up: int
-    ) -> None:
-        really(db, campaign, layer_index, reports, votes, made_up=made_up)
-        abort.start()
-        with psycopg.connect(url, autocommit=True) as watch:
-            wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())
+    def meanwhile(db: Connection, campaign: bytes, layer_index: int) -> list[int]:
+        nonlocal looks
+        looks += 1
+        numbers = really(db, campaign, layer_index)
+        if looks == 3:  # what is to be merged, that it is still there, and the same under the lock
+            abort.start()
+            with psycopg.connect(url, autocommit=True) as watch:
+                wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())
+        return numbers
 
-    monkeypatch.setattr(report_store, "add_sum", meanwhile)
+    monkeypatch.setattr(report_store, "_numbers", meanwhile)
     town.storage.merge_sums(entry.id, 0, most=1)
     abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [100], [], None)
     for each in (database, second):
         each.close()
+
+
+def test_sums_that_were_erased_while_they_were_added_up_stay_so(
+    town: Town, other: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = opened(town)
+    town.answer(entry.id, 100)
+    really = pack_sum
+
+    def meanwhile(votes: Counts) -> bytes:
+        other.coordinator.abort(entry.name, 1.0)
+        return really(votes)
+
+    monkeypatch.setattr("neologue.service.storage.report_store.pack_sum", meanwhile)
+    town.storage.merge_sums(entry.id, 0, most=1)
+    assert counts(town, entry) == ("aborted", [100], [], None)
 
 
 def test_a_campaign_over_budget_can_be_aborted(town: Town, ledger: Ledger) -> None:

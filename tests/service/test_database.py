@@ -3,7 +3,7 @@
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -11,9 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from neologue.aggregation.ephemeral import sum_of
-from neologue.aggregation.kernels import Votes
+from neologue.aggregation.kernels import Counts
 from neologue.errors import InputError, StorageError
+from neologue.service.storage import report_store
 from neologue.service.storage.database import Connection, Database
 from neologue.service.storage.database_address import open_database
 from neologue.service.storage.migrations import migrate
@@ -234,11 +234,13 @@ def test_a_batch_whose_connection_is_lost_counts_nothing_and_can_be_repeated(
     storage = ReportStore(server_database)
     storage.commit_batch(CAMPAIGN, 0, batch_of(range(10)), minimum=10)
 
-    def lose_it(candidates: int, reports: Iterable[Votes]) -> Votes:
-        end_connections(server_database)
-        return sum_of(candidates, reports)
+    really = report_store.add_sum
 
-    monkeypatch.setattr("neologue.service.storage.report_store.sum_of", lose_it)
+    def lose_it(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Counts) -> None:
+        end_connections(server_database)
+        really(db, campaign, layer_index, reports, votes)
+
+    monkeypatch.setattr(report_store, "add_sum", lose_it)
     with pytest.raises(StorageError, match="away or refused"):
         storage.commit_batch(CAMPAIGN, 0, batch_of(range(20)), minimum=10)
     assert spent_serials(server_database) == set(batch_of(range(10)))

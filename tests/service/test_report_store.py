@@ -1,11 +1,15 @@
 """Batches: exactly once, never too small, never too many, and nothing beside who was counted."""
 
 import threading
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from neologue.aggregation.ephemeral import sum_of
+from neologue.aggregation.kernels import Counts, Votes
+from neologue.aggregation.packed_sum import pack_sum
 from neologue.errors import StorageError
 from neologue.service.storage.database import Database
 from neologue.service.storage.database_address import open_database
@@ -135,6 +139,59 @@ def test_sums_are_merged_without_a_trace_in_the_tally(storage: ReportStore) -> N
     assert same(next(storage.parts(CAMPAIGN, 0, LAYER.randomizer.candidates)), tally_of(range(30)))
     assert same(storage.tally(CAMPAIGN, 0), tally_of(range(50)))
     assert same(storage.tally(CAMPAIGN, 1), tally_of(range(50, 60)))
+
+
+def test_a_sum_that_came_while_others_were_merged_stays_behind_them(
+    storage: ReportStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for start in range(0, 30, 10):
+        storage.commit_batch(CAMPAIGN, 0, batch_of(range(start, start + 10)), minimum=10)
+    really, came = pack_sum, [range(30, 50)]
+
+    def meanwhile(votes: Counts) -> bytes:
+        while came:
+            storage.commit_batch(CAMPAIGN, 0, batch_of(came.pop()), minimum=10)
+        return really(votes)
+
+    monkeypatch.setattr("neologue.service.storage.report_store.pack_sum", meanwhile)
+    storage.merge_sums(CAMPAIGN, 0, most=2)
+    assert [part.reports for part in storage.parts(CAMPAIGN, 0, LAYER.randomizer.candidates)] == [30, 20]
+    assert same(storage.tally(CAMPAIGN, 0), tally_of(range(50)))
+
+
+def test_two_workers_that_merge_at_once_lose_no_votes(storage: ReportStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for start in range(0, 50, 10):
+        storage.commit_batch(CAMPAIGN, 0, batch_of(range(start, start + 10)), minimum=10)
+    really, others = pack_sum, [4]
+
+    def meanwhile(votes: Counts) -> bytes:
+        while others:
+            storage.merge_sums(CAMPAIGN, 0, most=others.pop())
+        return really(votes)
+
+    monkeypatch.setattr("neologue.service.storage.report_store.pack_sum", meanwhile)
+    storage.merge_sums(CAMPAIGN, 0, most=2)
+    assert same(storage.tally(CAMPAIGN, 0), tally_of(range(50)))
+    assert not others
+
+
+def test_reports_that_turn_out_to_be_counted_are_taken_out_of_a_sum_that_was_made_ahead(
+    storage: ReportStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if they are most of it."""
+    really = sum_of
+    pending = [range(3), range(40, 75)]
+
+    def meanwhile(candidates: int, reports: Iterable[Votes]) -> Counts:
+        made = really(candidates, reports)
+        while pending:
+            storage.commit_batch(CAMPAIGN, 0, batch_of(pending.pop()), minimum=3)
+        return made
+
+    monkeypatch.setattr("neologue.service.storage.report_store.sum_of", meanwhile)
+    assert storage.commit_batch(CAMPAIGN, 0, batch_of(range(40)), minimum=3).counted == 37
+    assert storage.commit_batch(CAMPAIGN, 0, batch_of(range(40, 80)), minimum=3).counted == 5
+    assert same(storage.tally(CAMPAIGN, 0), tally_of(range(80)))
 
 
 def test_a_sum_that_is_missing_is_noticed(storage: ReportStore) -> None:

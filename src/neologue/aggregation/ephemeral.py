@@ -4,7 +4,7 @@ No single report may reach a disk, so a report waits until it can be written as 
 kept apart, for it may turn out to be counted already.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,15 +14,16 @@ import numpy as np
 
 from neologue.aggregation.aggregator import AggregationSettings, Aggregator
 from neologue.aggregation.decoding import Decoder
-from neologue.aggregation.kernels import Votes, add_votes
+from neologue.aggregation.kernels import Counts, Votes, add_votes, total
 from neologue.aggregation.sent_before import SentBefore
 from neologue.privacy.statement import Exposure
 from neologue.protocol.report import Asks
 
 _BESIDES = 512
 """The bytes that a waiting report takes beside its votes, about."""
-_TOGETHER = 512
-"""How many reports are added at once; until then they are in memory twice."""
+_TOGETHER = 1 << 24
+"""How many votes are added at once, about; until then they are in memory twice."""
+_KINDS = (np.uint8, np.uint16, np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +139,31 @@ def _size(votes: Votes) -> int:
     return votes.nbytes + _BESIDES
 
 
-def sum_of(candidates: int, reports: Iterable[Votes]) -> Votes:
-    """The votes of each candidate in some reports together."""
-    counts = np.zeros(candidates, np.uint32)
-    remaining = iter(reports)
-    while some := list(islice(remaining, _TOGETHER)):
-        ends = np.cumsum([len(votes) for votes in some])
-        if not add_votes(np.concatenate(some), ends, counts):
+def sum_of(candidates: int, reports: Iterable[Votes]) -> Counts:
+    """The votes of each candidate in some reports together; as bytes, if all of them fit."""
+    parts = list(_parts(reports))
+    cast = sum(len(votes) for part in parts for votes in part)
+    # A batch has few votes for most candidates: a byte each is the least to write, and to find in the cache.
+    return next(counts for kind in _KINDS if total(counts := _count(parts, np.zeros(candidates, kind))) == cast)
+
+
+def _count(parts: Iterable[Sequence[Votes]], counts: Counts) -> Counts:
+    for part in parts:
+        ends = np.cumsum([len(votes) for votes in part])
+        if not add_votes(np.concatenate(part), ends, counts):
             raise ValueError("a report votes for a candidate outside its layer: decode it with the layer's own decoder")
     return counts
+
+
+def _parts(reports: Iterable[Votes]) -> Iterator[list[Votes]]:
+    """The reports, as many at a time as are added at once."""
+    part: list[Votes] = []
+    held = 0
+    for votes in reports:
+        part.append(votes)
+        held += len(votes)
+        if held >= _TOGETHER:
+            yield part
+            part, held = [], 0
+    if part:
+        yield part

@@ -13,6 +13,8 @@ from neologue.compiled import compiled
 Bytes = NDArray[np.uint8]
 Votes = NDArray[np.uint32]
 """The candidates that a report votes for, with repetition; or for every candidate its number of votes."""
+Counts = NDArray[np.unsignedinteger[Any]]
+"""For every candidate its number of votes, in as few bytes as the largest one takes."""
 Positions = NDArray[np.int64]
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
@@ -21,8 +23,8 @@ ZEROS = np.argsort(_BITS, axis=1, kind="stable").astype(np.uint32)
 ZEROS_IN = 8 - _BITS.sum(axis=1)
 """For each byte how many zeros it has."""
 
-BLOCK = 1 << 16
-"""How many candidates are counted at a time."""
+BLOCK = 1 << 18
+"""How many candidates are counted at a time: few enough for the cache, if a count is one byte."""
 STEP = 255
 """The farthest that one pair of a sparse sum can go on."""
 
@@ -102,11 +104,12 @@ def _is_padded(report: Bytes, stop: int) -> bool:
 
 
 @compiled
-def add_votes(votes: Votes, ends: Positions, counts: Votes) -> bool:
+def add_votes(votes: Votes, ends: Positions, counts: Counts) -> bool:
     """Count the votes of some reports, written one after the other; False if one is for no candidate.
 
     `ends` are the positions behind each report's votes. Candidates are counted a block at a time, so that their counts
-    stay in the cache; of votes that are not in order some are counted later than their block, but all are.
+    stay in the cache; of votes that are not in order some are counted later than their block, but all are. A count that
+    is too large for its bytes starts again at 0, which `total` tells.
     """
     nexts = np.empty_like(ends)
     nexts[0] = 0
@@ -124,7 +127,16 @@ def add_votes(votes: Votes, ends: Positions, counts: Votes) -> bool:
 
 
 @compiled
-def write_pairs(counts: Votes, steps: Bytes, votes: NDArray[np.unsignedinteger[Any]]) -> int:
+def total(counts: Counts) -> int:
+    """All votes together."""
+    votes = np.uint64(0)
+    for candidate in range(len(counts)):
+        votes += np.uint64(counts[candidate])
+    return int(votes)
+
+
+@compiled
+def write_pairs(counts: Counts, steps: Bytes, votes: Counts) -> int:
     """Write a sum as pairs, and say how many: how much farther a candidate is, and how many votes it has.
 
     Candidates without votes are passed over, but for one where a step could not be longer. Every candidate is written
@@ -142,7 +154,7 @@ def write_pairs(counts: Votes, steps: Bytes, votes: NDArray[np.unsignedinteger[A
 
 
 @compiled
-def add_pairs(steps: Bytes, votes: NDArray[np.unsignedinteger[Any]], counts: Votes) -> bool:
+def add_pairs(steps: Bytes, votes: Counts, counts: Votes) -> bool:
     """Add a sum that was written as pairs; False if it leads outside."""
     candidate = 0
     for pair in range(len(steps)):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from neologue.aggregation.kernels import STEP, Votes, add_pairs, write_pairs
+from neologue.aggregation.kernels import STEP, Counts, Votes, add_pairs, write_pairs
 from neologue.errors import StorageError
 
 _SPARSE: Final = 16
@@ -19,12 +19,12 @@ _WORTH: Final = 2
 """To find and to skip candidates without votes takes longer than to write them, unless most have none."""
 
 
-def pack_sum(counts: Votes) -> bytes:
+def pack_sum(counts: Counts) -> bytes:
     """The bytes of the votes of all candidates."""
     width = next(width for width in _WIDTHS if int(counts.max()) < 1 << 8 * width)
     pairs = int(np.count_nonzero(counts)) + len(counts) // STEP
     if _WORTH * pairs * (1 + width) > len(counts) * width:
-        return bytes([width]) + counts.astype(_kind(width)).tobytes()
+        return b"".join((bytes([width]), counts.astype(_kind(width), copy=False).data))
     steps, votes = np.empty(len(counts) + 1, np.uint8), np.empty(len(counts) + 1, _kind(width))
     pairs = write_pairs(counts, steps, votes)
     return bytes([_SPARSE + width]) + steps[:pairs].tobytes() + votes[:pairs].tobytes()

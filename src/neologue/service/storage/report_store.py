@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from neologue.aggregation.ephemeral import sum_of
-from neologue.aggregation.kernels import Votes
+from neologue.aggregation.kernels import Counts, Votes
 from neologue.aggregation.packed_sum import add_packed, pack_sum
 from neologue.discovery.tally import Tally
 from neologue.errors import StorageError
@@ -69,6 +69,7 @@ class ReportStore:
         says in which block a place is kept for the report of a serial; the others are counted if there is room beside
         the places that are kept `now`.
         """
+        ahead = self._sum_ahead(campaign, layer_index, reports, minimum)
         with self.database.transaction() as db:
             layers = db.select_for_update(
                 "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
@@ -89,8 +90,7 @@ class ReportStore:
             chosen = sorted(counting)
             use_places(db, campaign, layer_index, used)
             spend(db, campaign, layer_index, chosen)
-            votes = sum_of(candidates, (reports[serial] for serial in chosen))
-            add_sum(db, campaign, layer_index, len(chosen), votes)
+            add_sum(db, campaign, layer_index, len(chosen), _sum_of_chosen(candidates, reports, chosen, ahead))
             db.execute(
                 "UPDATE layers SET reports = reports + ? WHERE campaign = ? AND layer_index = ?",
                 (len(chosen), campaign, layer_index),
@@ -111,6 +111,7 @@ class ReportStore:
         Fewer than `minimum` new reports wait for others; or, if nobody else can come any more, so many are added that
         `make_up` makes up. If more come than the layer has planned, it is as large as it has to be.
         """
+        ahead = self._sum_ahead(campaign, layer_index, reports, 1 if make_up else minimum)
         with self.database.transaction() as db:
             layers = db.select_for_update(
                 "SELECT state, layer_size, reports, candidates FROM layers WHERE campaign = ? AND layer_index = ?",
@@ -124,9 +125,9 @@ class ReportStore:
             if over or not chosen or (made_up and make_up is None):
                 return BatchOutcome(spent, 0, over)
             spend(db, campaign, layer_index, chosen)
-            votes = sum_of(candidates, (reports[serial] for serial in chosen))
+            votes = _sum_of_chosen(candidates, reports, chosen, ahead)
             if made_up and make_up is not None:
-                votes += make_up(made_up)
+                votes = votes + make_up(made_up)
             counted += len(chosen) + made_up
             add_sum(db, campaign, layer_index, len(chosen) + made_up, votes, made_up=made_up)
             db.execute(
@@ -135,6 +136,19 @@ class ReportStore:
                 (counted, max(layer_size, counted), made_up, campaign, layer_index),
             )
         return BatchOutcome(spent.union(chosen), len(chosen), over=False)
+
+    def _sum_ahead(
+        self, campaign: bytes, layer_index: int, reports: Mapping[bytes, Votes], minimum: int
+    ) -> Counts | None:
+        """The votes of a whole batch, of which nearly all will be counted, before others have to wait for its lock."""
+        if len(reports) < minimum:
+            return None
+        with self.database.reading() as db:
+            layers = db.execute(
+                "SELECT candidates FROM layers WHERE campaign = ? AND layer_index = ? AND state = ?",
+                (campaign, layer_index, LayerState.OPEN),
+            )
+        return sum_of(layers[0][0], reports.values()) if layers else None
 
     def is_spent(self, campaign: bytes, serial: bytes) -> bool:
         """Whether the report with this serial was counted in the campaign."""
@@ -197,21 +211,36 @@ class ReportStore:
         of_layer = "campaign = ? AND layer_index = ?"
         with self.database.reading() as db:
             ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, layer_index))
-        if sums <= most:
-            return
-        with self.database.transaction() as db:
-            ((candidates,),) = db.select_for_update(
-                f"SELECT candidates FROM layers WHERE {of_layer}", (campaign, layer_index)
-            )
+            if sums <= most:
+                return
             numbers = _numbers(db, campaign, layer_index)
-            together = -(-len(numbers) // max(1, most // 2))
-            for start in range(0, len(numbers), together):
-                some = numbers[start : start + together]
-                merged, made_up = _add_up(db, some, candidates)
-                for number in some:
-                    db.execute("DELETE FROM sums WHERE id = ?", (number,))
-                votes = merged.votes.astype(np.uint32)
-                add_sum(db, campaign, layer_index, merged.reports, votes, made_up=made_up)
+        together = -(-len(numbers) // max(1, most // 2))
+        for start in range(0, len(numbers), together):
+            self._merge(campaign, layer_index, numbers[start : start + together])
+
+    def _merge(self, campaign: bytes, layer_index: int, numbers: Sequence[int]) -> None:
+        """Put one sum in the place of several, which is reckoned before others have to wait for the lock."""
+        first, *others = numbers
+        if not others:
+            return
+        of_layer = (campaign, layer_index)
+        with self.database.reading() as db:
+            layers = db.execute("SELECT candidates FROM layers WHERE campaign = ? AND layer_index = ?", of_layer)
+            if not set(numbers) <= set(_numbers(db, *of_layer)):
+                return
+            merged, made_up = _add_up(db, numbers, layers[0][0])
+        packed = pack_sum(merged.votes.astype(np.uint32))
+        with self.database.transaction() as db:
+            db.select_for_update("SELECT 1 FROM layers WHERE campaign = ? AND layer_index = ?", of_layer)
+            if not set(numbers) <= set(_numbers(db, *of_layer)):
+                return  # another worker has merged them, or the layer was decided
+            for number in others:
+                db.execute("DELETE FROM sums WHERE id = ?", (number,))
+            # Where the first one was: newer sums may have come behind it.
+            db.execute(
+                "UPDATE sums SET reports = ?, votes = ?, made_up = ? WHERE id = ?",
+                (merged.reports, packed, made_up, first),
+            )
 
     def scrub(self) -> bool:
         """Remove what shows which reports were counted together: deleted sums, and the order in which serials came.
@@ -222,12 +251,29 @@ class ReportStore:
         return self.database.scrub()
 
 
-def add_sum(db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Votes, *, made_up: int = 0) -> None:
+def add_sum(
+    db: Connection, campaign: bytes, layer_index: int, reports: int, votes: Counts, *, made_up: int = 0
+) -> None:
     """Keep the votes of so many reports, some of them made up, as one sum."""
     db.execute(
         "INSERT INTO sums (campaign, layer_index, reports, votes, made_up) VALUES (?, ?, ?, ?, ?)",
         (campaign, layer_index, reports, pack_sum(votes), made_up),
     )
+
+
+def _sum_of_chosen(
+    candidates: int, reports: Mapping[bytes, Votes], chosen: Sequence[bytes], ahead: Counts | None
+) -> Counts:
+    """The votes of some reports of a batch: those of all, less the few that are not chosen.
+
+    Nothing of the sum of all is ever in the database: two sums that differ by a few reports would show them.
+    """
+    if ahead is None or 2 * len(chosen) < len(reports):
+        return sum_of(candidates, (reports[serial] for serial in chosen))
+    left = reports.keys() - chosen
+    if left:
+        ahead -= sum_of(candidates, (reports[serial] for serial in left))
+    return ahead
 
 
 def _numbers(db: Connection, campaign: bytes, layer_index: int) -> list[int]:
