@@ -15,11 +15,11 @@ from neologue.entropy import SecureEntropy
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import strings
 from neologue.language.vocabulary import Vocabulary
+from neologue.populations.count_kernel import count_ids
 from neologue.protocol.layer import ExtendingLayer
 from neologue.protocol.report import read_report
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
-from neologue.simulation.votes.report_kernels import add_votes
 
 LENGTH = 3
 """Of the prefixes in the frontier."""
@@ -126,7 +126,7 @@ def _works(layer: ExtendingLayer, setting: Setting) -> Iterator[Work]:
         "report by report",
     )
     yield together(
-        "increments alone", lambda: add_votes(all_votes, counts), "compiled, all reports in a row: the limit"
+        "increments alone", lambda: count_ids(all_votes, counts), "compiled, all reports in a row: the limit"
     )
 
 

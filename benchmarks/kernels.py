@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from benchmarks.measure import Measured, Part, Ratio, Work, cpu_seconds, measure_in_turn, ratio
 from benchmarks.peers import Peer
 from benchmarks.setting import Setting
+from neologue.populations.count_kernel import count_ids
 from neologue.populations.random64 import seed_generators
 from neologue.populations.streams import Stream, generator
 from neologue.randomizers.subset_selection import SubsetSelection
-from neologue.simulation.votes.report_kernels import add_by_marks, add_by_pairs, add_unary, add_votes, repeats_are_rare
+from neologue.simulation.votes.report_kernels import add_by_marks, add_by_pairs, add_unary, repeats_are_rare
 from neologue.simulation.votes.tree import subset_votes
 
 INCREMENTS, EXACT, TREE = "increments alone", "exact kernel", "tree"
@@ -65,7 +66,7 @@ def _own(setting: Setting) -> Iterator[Work]:
         assert callable(action)
         return Work(what, reports, "reports", cpu_seconds(action), note)
 
-    yield work(INCREMENTS, setting.reports, lambda: add_votes(all_votes, counts), "no randomness: the limit")
+    yield work(INCREMENTS, setting.reports, lambda: count_ids(all_votes, counts), "no randomness: the limit")
     yield work(EXACT, setting.reports, lambda: draw(state, words, domain, size, truth, counts))
     yield work(
         TREE,

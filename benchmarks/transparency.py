@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from benchmarks.measure import Part, Work, cpu_seconds, elapsed_seconds, measure_in_turn, ratio
 from benchmarks.setting import Setting
+from neologue.ed25519 import is_signed
 from neologue.service.log import log_store
 from neologue.service.log.log_publisher import LogPublisher
 from neologue.service.storage.migrations import migrate
@@ -24,7 +25,7 @@ from neologue.transparency.checkpoint import (
 from neologue.transparency.inclusion_proof import HINT_BYTES, InclusionProof, TreeProof
 from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.merkle import Subtrees, prove_consistency, prove_inclusion, tree_root
-from neologue.transparency.signed_note import Cosignature, cosigned_message, verify
+from neologue.transparency.signed_note import Cosignature, cosigned_message
 from neologue.transparency.tiles import pack_entries, subtrees_of_entries
 from neologue.witness.witness import Witness
 from neologue.witness.witness_file import WitnessFile
@@ -118,7 +119,7 @@ def _works(log: _Log, proof: bytes, folder: Path) -> Iterator[Work]:
 
     def verify_signatures() -> None:
         for _ in range(REPEATED):
-            assert verify(log.key, signature, message)
+            assert is_signed(log.key, signature, message)
 
     yield Work(CHECKED, REPEATED, "proofs", cpu_seconds(check))
     yield Work(VERIFIED, REPEATED, "signatures", cpu_seconds(verify_signatures))

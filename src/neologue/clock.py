@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 Clock = Callable[[], int]
 """Returns today's day number."""
@@ -12,3 +13,8 @@ SECONDS_PER_DAY = 86_400
 def system_days() -> int:
     """Today's day number in UTC."""
     return int(time.time()) // SECONDS_PER_DAY
+
+
+def iso_date(day: int) -> str:
+    """The date of a day number, such as 2026-11-17."""
+    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()

@@ -47,7 +47,7 @@ def test_the_wheel_has_the_device_and_what_it_stands_on_and_nothing_else(wheel: 
     assert rooms == ROOMS
     alone = {name for name in modules(wheel) if name.count(".") == 1} - {f"neologue.{room}" for room in ROOMS}
     assert alone == {
-        f"neologue.{name}" for name in ("clock", "entropy", "errors", "one_address", "sqlite_file", "table")
+        f"neologue.{name}" for name in ("clock", "ed25519", "entropy", "errors", "one_address", "sqlite_file", "table")
     }
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()

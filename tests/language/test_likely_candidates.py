@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from neologue.errors import ParameterError
-from neologue.language import likely_strings
+from neologue.language import likely_roots, likely_strings
 from neologue.language.alphabet import Alphabet
 from neologue.language.candidates import Strings, strings
 from neologue.language.likely_candidates import LikelyCandidates, RootRound
@@ -141,7 +141,8 @@ def test_many_words_belong_where_each_of_them_does(monkeypatch: pytest.MonkeyPat
     asked = two_rounds()
     alone = [asked.index(strings([word])).tolist() for word in EVERY_WORD]
     monkeypatch.setattr(likely_strings, "WORDS", 100)
-    monkeypatch.setattr(likely_strings, "BLOCK", 7)
+    for module in (likely_roots, likely_strings):
+        monkeypatch.setattr(module, "BLOCK", 7)
     assert asked.index(strings(EVERY_WORD)).tolist() == [number for (number,) in alone]
 
 

@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from neologue.aggregation.group_outcome import GroupSum, NoSum
+from neologue.ed25519 import is_signed
 from neologue.errors import MaskingError
 from neologue.masking import shamir
 from neologue.masking.agreement import Confirmation, ShareRequest, Survivors, signed_shared, signed_survivors
@@ -23,7 +24,7 @@ from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.roster import Advertisement, Roster, roster_digest
 from neologue.masking.terms import MaskingGroup, Terms
 from neologue.masking.vote_packing import Entries, unpack
-from neologue.masking.voucher import Issuers, is_signature
+from neologue.masking.voucher import Issuers
 
 
 class Stage(IntEnum):
@@ -267,7 +268,7 @@ class GroupServer:
         return index, self._group
 
     def _check_signature(self, index: int, signature: bytes, message: bytes) -> None:
-        if not is_signature(signature, self._advertised[index].signer, message):
+        if not is_signed(self._advertised[index].signer, signature, message):
             raise MaskingError(f"device {index} has not signed what it was told")
 
     def _deal(self, owner: int, holder: int) -> Deal:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
+from neologue.ed25519 import is_signed
 from neologue.entropy import Entropy, SecureEntropy
 from neologue.errors import MaskingError
 from neologue.masking import field, shamir
@@ -32,7 +33,7 @@ from neologue.masking.messages import Deal, Delivery, MaskedVector, ShareKind, S
 from neologue.masking.roster import Advertisement, Roster
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.vote_packing import pack
-from neologue.masking.voucher import Issuers, is_signature
+from neologue.masking.voucher import Issuers
 from neologue.protocol.report import Asks, read_report
 
 
@@ -243,7 +244,7 @@ class Member:
     def _check_signatures(self, signatures: Mapping[int, bytes], message: bytes) -> None:
         assert self._roster is not None
         for other, signature in signatures.items():
-            if not is_signature(signature, self._roster.advertised[other].signer, message):
+            if not is_signed(self._roster.advertised[other].signer, signature, message):
                 raise MaskingError(f"device {other} has not signed what this device was told")
 
     def _masked(self) -> tuple[Roster, frozenset[int]]:

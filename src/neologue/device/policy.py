@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from neologue.device.layer_form import fits_into, form_complaints, strings_of
+from neologue.ed25519 import is_signed
 from neologue.errors import ParameterError, PolicyError
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.terms import Promise
 from neologue.masking.vote_packing import packed_bytes
 from neologue.protocol.closed_layer import ClosedLayer
-from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes, is_signed
+from neologue.protocol.invitation import KEY_BYTES, MOST_PROOF_BYTES, Invitation, check_bytes
 from neologue.protocol.layer import ExtendingLayer, Layer, LikelyLayer
 from neologue.protocol.limits import (
     DEEPEST,

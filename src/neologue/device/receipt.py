@@ -4,10 +4,9 @@ A receipt of a report is filed when the report is made, before any of it is sent
 Limits are rounded up and what is left is rounded down.
 """
 
-from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from neologue.clock import SECONDS_PER_DAY
+from neologue.clock import iso_date
 from neologue.device.policy import epsilon_of
 from neologue.masking.terms import Terms
 from neologue.protocol.closed_layer import ClosedLayer
@@ -49,7 +48,7 @@ def report_receipt(day: int, invitation: Invitation, size: int, spent: float, li
             f"{invitation.masked.smallest:,} devices and no single votes. They are"
         )
     return (
-        f"On {date(day)} {how} randomized votes on {layer.randomizer.candidates:,} candidates, {what}. {targets}"
+        f"On {iso_date(day)} {how} randomized votes on {layer.randomizer.candidates:,} candidates, {what}. {targets}"
         f"{_noise_sentence(noise)} "
         f"Any single word you typed changes the probability of what it says by at most a factor of "
         f"e^{_at_most(epsilon)}; all your words together, of which it is about at most {layer.bound:,}, by "
@@ -63,7 +62,7 @@ def report_receipt(day: int, invitation: Invitation, size: int, spent: float, li
 def masking_receipt(day: int, terms: Terms, size: int) -> str:
     """For votes that leave under masks, and what can be read of them."""
     return (
-        f"On {date(day)} this device masked its votes, {size:,} bytes, for the group {terms.group_id.hex()[:16]}…: "
+        f"On {iso_date(day)} this device masked its votes, {size:,} bytes, for the group {terms.group_id.hex()[:16]}…: "
         f"only their sum with those of others can be read, of at least {terms.smallest:,} devices together, if not "
         f"more than {terms.corrupt:,} of these work with the operator and those who admit devices do not."
     )
@@ -72,15 +71,15 @@ def masking_receipt(day: int, terms: Terms, size: int) -> str:
 def counted_receipt(day: int, campaign_id: bytes) -> str:
     """For a report that was counted."""
     return (
-        f"On {date(day)} the service confirmed that the report for the campaign {campaign_id.hex()[:16]}… was counted; "
-        "its bytes were erased from this device."
+        f"On {iso_date(day)} the service confirmed that the report for the campaign {campaign_id.hex()[:16]}… was "
+        "counted; its bytes were erased from this device."
     )
 
 
 def abandoned_receipt(day: int, campaign_id: bytes) -> str:
     """For a report that will not be sent again, and of which it is unknown whether it was counted."""
     return (
-        f"On {date(day)} the report for the campaign {campaign_id.hex()[:16]}… was given up without a confirmation "
+        f"On {iso_date(day)} the report for the campaign {campaign_id.hex()[:16]}… was given up without a confirmation "
         "that it was counted; its bytes were erased from this device, and no other is made for this campaign."
     )
 
@@ -105,8 +104,3 @@ def _at_least(value: float) -> str:
 def _six_digits(value: float, rounding: str) -> str:
     exact = Decimal(repr(float(value)))
     return f"{float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 5), rounding)):g}"
-
-
-def date(day: int) -> str:
-    """The ISO date of a day since 1970-01-01."""
-    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()

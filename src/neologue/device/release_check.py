@@ -16,7 +16,7 @@ from neologue.device.storage.spending_record import AnsweredCampaign
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.masking.rules import GroupRules
 from neologue.masking.terms import Promise
-from neologue.protocol.signed_document import check_signature
+from neologue.protocol.signed_document import check_signature, unambiguous
 
 FORMAT: Final = 3
 LARGEST_RELEASE: Final = 1 << 28
@@ -109,17 +109,9 @@ def _read(content: bytes) -> dict[str, Any]:
     if len(content) > LARGEST_RELEASE:
         raise ReleaseError(f"the release has more than {LARGEST_RELEASE >> 20:,} MiB; give a release.json")
     try:
-        release = json.loads(content, object_pairs_hook=_unambiguous)
+        release = json.loads(content, object_pairs_hook=unambiguous)
     except (ValueError, RecursionError):
         raise ReleaseError("the release is not a complete JSON file; give a release.json") from None
     if not isinstance(release, dict) or release.get("format") != FORMAT:
         raise ReleaseError(f"the file is no release of format {FORMAT}, which has the digests of layers")
     return release
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different: of equal ones, another reader may take another."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found

@@ -1,11 +1,11 @@
 """A ledger as a document: what people and programs read of it, and what another ledger imports."""
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import date
 
 import msgspec
 
-from neologue.clock import SECONDS_PER_DAY
+from neologue.clock import iso_date
 from neologue.errors import LedgerError
 from neologue.ledger import ledger_rows
 from neologue.ledger.budget import Budget
@@ -117,7 +117,7 @@ def population_document(snapshot: PopulationSnapshot) -> PopulationDocument:
         rare_words=snapshot.rare_words,
         campaigns=[_charge_document(charge) for charge in snapshot.charges],
         budgets=[
-            BudgetDocument(_format_day(day), budget.unit, budget.epsilon, budget.delta, budget.local_epsilon)
+            BudgetDocument(iso_date(day), budget.unit, budget.epsilon, budget.delta, budget.local_epsilon)
             for day, budget in snapshot.budgets
         ],
     )
@@ -203,8 +203,8 @@ def _charge_document(charge: LedgerCharge) -> ChargeDocument:
         words_per_user=facts.words_per_user,
         cohorts=_batch_documents(facts),
         planned=collection_document(charge.planned),
-        planned_on=_format_day(charge.planned_day),
-        ended_on=None if charge.ended_day is None else _format_day(charge.ended_day),
+        planned_on=iso_date(charge.planned_day),
+        ended_on=None if charge.ended_day is None else iso_date(charge.ended_day),
         reference=charge.reference,
         k=None if rare is None else rare.k,
         chance=None if rare is None else rare.chance,
@@ -282,10 +282,6 @@ def _read_collection(given: CollectionDocument) -> Collection:
     collection = Collection(given.mechanism, given.epsilon, given.words_per_user, batches, allocation)
     check_collection(collection)
     return collection
-
-
-def _format_day(day: int) -> str:
-    return datetime.fromtimestamp(day * SECONDS_PER_DAY, UTC).date().isoformat()
 
 
 def _read_day(text: str) -> int:

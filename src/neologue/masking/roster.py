@@ -15,13 +15,14 @@ from typing import ClassVar, Final, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.ed25519 import is_signed
 from neologue.errors import MaskingError
 from neologue.masking.graph import circle, neighbours_at
 from neologue.masking.keys import INDEX_BYTES, KEY_BYTES, PublicKeys, index_bytes
 from neologue.masking.neighbourhood import LARGEST_GROUP
 from neologue.masking.reader import Reader, header
 from neologue.masking.terms import MOST_ISSUERS, MaskingGroup, Terms
-from neologue.masking.voucher import VOUCHER_BYTES, Issuers, is_signature
+from neologue.masking.voucher import VOUCHER_BYTES, Issuers
 
 SIGNATURE_BYTES: Final = 64
 ADVERTISED_BYTES: Final = KEY_BYTES + 1 + VOUCHER_BYTES + 2 * KEY_BYTES + SIGNATURE_BYTES
@@ -66,7 +67,7 @@ class Advertisement:
 
     def is_genuine(self, terms: Terms) -> bool:
         """Whether the signer has signed just these keys for the group with just these terms."""
-        return is_signature(self.signature, self.signer, _signed_keys(self.keys, terms))
+        return is_signed(self.signer, self.signature, _signed_keys(self.keys, terms))
 
     def is_vouched(self, issuers: Issuers) -> bool:
         """Whether the issuer that is named has vouched for the signer."""

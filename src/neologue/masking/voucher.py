@@ -7,8 +7,9 @@ the device's public key in 32. Unlike a credential it may be seen by all: it adm
 from dataclasses import dataclass
 from typing import Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from neologue.ed25519 import is_signed
 
 VOUCHER_BYTES: Final = 64
 _DOMAIN: Final = b"neologue signing key v1\0"
@@ -31,17 +32,8 @@ class Issuers:
         """Whether the issuer with this number has vouched for a key."""
         if issuer >= len(self.keys):
             return False
-        return is_signature(voucher, self.keys[issuer], _DOMAIN + self.campaign_id + key)
+        return is_signed(self.keys[issuer], voucher, _DOMAIN + self.campaign_id + key)
 
     def issuer_of(self, key: bytes, voucher: bytes) -> int | None:
         """The number of the issuer whose voucher this is; None if it is nobody's."""
         return next((number for number in range(len(self.keys)) if self.vouch_for(key, number, voucher)), None)
-
-
-def is_signature(signature: bytes, signer: bytes, message: bytes) -> bool:
-    """Whether the holder of this raw Ed25519 public key has signed a message."""
-    try:
-        Ed25519PublicKey.from_public_bytes(signer).verify(signature, message)
-    except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
-        return False
-    return True

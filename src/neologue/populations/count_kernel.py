@@ -10,7 +10,7 @@ Ids = NDArray[np.int32]
 
 
 @compiled
-def count_ids(ids: Ids, counts: NDArray[np.uint32]) -> None:
+def count_ids(ids: Ids | NDArray[np.uint32], counts: NDArray[np.uint32]) -> None:
     """Add one to the count of each id."""
     for index in ids:
         counts[index] += np.uint32(1)

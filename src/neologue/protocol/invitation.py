@@ -20,9 +20,9 @@ told, except where a known word has a line break: see `neologue.device.policy`.
 
 from dataclasses import dataclass
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.ed25519 import is_signed
 from neologue.errors import ParameterError
 from neologue.masking.terms import Promise
 from neologue.protocol.closed_layer import ClosedLayer
@@ -77,15 +77,6 @@ def signed_message(campaign_id: bytes, layer_digest: bytes, masked: Promise | No
     if masked is None:
         return DOMAIN + campaign_id + layer_digest
     return MASKED_DOMAIN + campaign_id + layer_digest + bytes(masked)
-
-
-def is_signed(operator: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether a message has the signature of an operator; needs nothing of the layer but its digest."""
-    try:
-        Ed25519PublicKey.from_public_bytes(operator).verify(signature, message)
-    except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
-        return False
-    return True
 
 
 def check_bytes(what: str, value: bytes, length: int) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -105,3 +106,11 @@ def _number(value: float) -> str:
         fraction = f".{digits[1:]}" if len(digits) > 1 else ""
         text = f"{digits[0]}{fraction}e{point - 1:+d}"
     return f"-{text}" if sign else text
+
+
+def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of equal ones, another reader may take another."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found

@@ -20,8 +20,9 @@ from typing import ClassVar, Final, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.ed25519 import is_signed
 from neologue.errors import SignatureError
-from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES, check_bytes, is_signed
+from neologue.protocol.invitation import KEY_BYTES, SIGNATURE_BYTES, check_bytes
 
 SUCCESSION_DOMAIN: Final = b"neologue succession v1\0"
 REVOCATION_DOMAIN: Final = b"neologue revocation v1\0"

@@ -23,7 +23,7 @@ from neologue.discovery.result import LayerFacts, Release, ReleasedPrefix, Relea
 from neologue.errors import ParameterError, ReleaseError, SignatureError
 from neologue.privacy.anonymity.thresholds import AnonymityPromise
 from neologue.privacy.statement import APPLIES_TO, Exposure, Source, privacy_statement
-from neologue.protocol.signed_document import digest
+from neologue.protocol.signed_document import digest, unambiguous
 from neologue.release.facts import release_facts
 from neologue.release.older_formats import (
     FORMAT_WITH_SCORE,
@@ -291,7 +291,7 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
     if len(text) > LARGEST_FILE:
         raise ReleaseError(f"{source} has more than {LARGEST_FILE >> 20:,} MiB; give the release.json of a discovery")
     try:
-        whole = json.loads(text, object_pairs_hook=_unambiguous)
+        whole = json.loads(text, object_pairs_hook=unambiguous)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{source} is not a complete JSON file; give the release.json of a discovery") from error
     if _deeper_than(whole, DEEPEST_NESTING):
@@ -342,14 +342,6 @@ def decode_release(text: bytes, source: Path | str) -> ReleaseDocument:
         raise ReleaseError(f"{source} lacks {error}; give the release.json of a discovery") from error
     except (msgspec.ValidationError, TypeError, AttributeError, ParameterError, SignatureError) as error:
         raise ReleaseError(f"{source} is not what a discovery writes: {error}") from error
-
-
-def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different: of equal ones, another reader may take another."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return found
 
 
 def _deeper_than(value: object, levels: int) -> bool:

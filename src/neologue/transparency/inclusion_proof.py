@@ -18,11 +18,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
+from neologue.ed25519 import is_signed
 from neologue.errors import LogError
 from neologue.transparency.checkpoint import Checkpoint, campaign_origin, operator_origin
 from neologue.transparency.log_entry import LogEntry
 from neologue.transparency.merkle import HASH_BYTES, MOST_HASHES, leaf_hash, root_of_inclusion
-from neologue.transparency.signed_note import SIGNATURE_BYTES, TIME_BYTES, Cosignature, verify
+from neologue.transparency.signed_note import SIGNATURE_BYTES, TIME_BYTES, Cosignature
 from neologue.transparency.trust import is_past
 
 VERSION: Final = 1
@@ -110,7 +111,7 @@ class InclusionProof:
             )
             proofs = (self.operator, self.campaign)
             signed = zip(proofs, checkpoints, strict=True)
-            if not all(verify(log, proof.signature, str(checkpoint).encode()) for proof, checkpoint in signed):
+            if not all(is_signed(log, proof.signature, str(checkpoint).encode()) for proof, checkpoint in signed):
                 continue
             for proof, checkpoint in zip(proofs, checkpoints, strict=True):
                 counted = proof.witnesses_of(checkpoint, witnesses, now, quorum)

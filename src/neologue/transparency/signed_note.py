@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from neologue.ed25519 import is_signed
 from neologue.errors import LogError
 
 ED25519: Final = 1
@@ -99,7 +99,7 @@ class Note:
 
     def signed_by(self, key: NoteKey) -> bool:
         """Whether a signature of this key, of type 1, is right."""
-        return any(verify(key.public, line.value, self.text.encode()) for line in self._by(key))
+        return any(is_signed(key.public, line.value, self.text.encode()) for line in self._by(key))
 
     def cosignature_line(self, key: NoteKey) -> NoteSignature | None:
         """The line with the co-signature of a witness, if there is one and it is right."""
@@ -137,7 +137,7 @@ class Cosignature:
 
     def is_by(self, public: bytes, text: str) -> bool:
         """Whether the witness with this key has signed this text."""
-        return verify(public, self.signature, cosigned_message(text, self.time))
+        return is_signed(public, self.signature, cosigned_message(text, self.time))
 
     def __bytes__(self) -> bytes:
         return self.time.to_bytes(TIME_BYTES, "big") + self.signature
@@ -171,15 +171,6 @@ def parse_signatures(lines: str) -> Iterator[NoteSignature]:
         if not line.startswith(_DASH) or not name or len(value) <= ID_BYTES:
             raise LogError(f"this is not the signature of a note: {line[:200]!r}; get the note anew")
         yield NoteSignature(name, value[:ID_BYTES], value[ID_BYTES:])
-
-
-def verify(public: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether an Ed25519 signature is right."""
-    try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-    except (InvalidSignature, ValueError):  # the second if the key is no point of the curve
-        return False
-    return True
 
 
 def encode_base64(content: bytes) -> str:

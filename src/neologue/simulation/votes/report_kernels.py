@@ -29,7 +29,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from neologue.compiled import compiled
-from neologue.populations.count_kernel import Ids, Ints
+from neologue.populations.count_kernel import Ids, Ints, count_ids
 from neologue.populations.counting import Counters
 from neologue.populations.random64 import Halves, Random64, biased_below, fill, next_below, next_random, seed_generators
 from neologue.populations.streams import Stream, generator
@@ -148,10 +148,10 @@ def add_by_pairs(state: Random64, words: Ids, domain: int, size: int, truth: np.
             if decisions[report] < truth:
                 last[report] = table[report]
         if reports == BATCH:
-            add_votes(table[BATCH:], counts)
+            count_ids(table[BATCH:], counts)
         else:
             for row in range(BATCH, len(table), BATCH):
-                add_votes(table[row : row + reports], counts)
+                count_ids(table[row : row + reports], counts)
 
 
 @compiled
@@ -227,13 +227,6 @@ def contains(column: Halves, wanted: np.uint32) -> bool:
 
 
 @compiled
-def add_votes(elements: Halves, counts: Halves) -> None:
-    """Count a vote for each element."""
-    for element in elements:
-        counts[element] += np.uint32(1)
-
-
-@compiled
 def add_by_marks(state: Random64, words: Ids, domain: int, size: int, truth: np.uint64, counts: Halves) -> None:
     """Add a report on each word, for subsets of any size."""
     marks = np.zeros(domain // 64 + 1, np.uint64)
@@ -248,7 +241,7 @@ def add_by_marks(state: Random64, words: Ids, domain: int, size: int, truth: np.
             missing -= 1
         used = take_others(state, pool, used, domain, marks, taken[:missing])
         marks[word >> 6] = 0
-        add_votes(taken[:missing], counts)
+        count_ids(taken[:missing], counts)
 
 
 @compiled
@@ -271,7 +264,7 @@ def add_unary(
         used = take_others(state, pool, used, domain, marks, taken[:ones])
         for element in own:
             marks[element >> 6] = 0
-        add_votes(taken[:ones], counts)
+        count_ids(taken[:ones], counts)
 
 
 @compiled
