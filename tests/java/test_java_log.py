@@ -7,6 +7,7 @@ import pytest
 
 from layers import small_layer
 from neologue.conformance.scripted_log import WITNESSES
+from neologue.transparency.evidence import binding_of
 from small_service import running
 from transparency.logged_service import LoggedService
 
@@ -70,6 +71,28 @@ def test_a_log_that_goes_on_is_followed_and_a_fork_is_refused(device: JavaDevice
         service.log.operator.append(b"more")
         service.publish()
         assert device.state == "final"
+
+
+def test_evidence_that_the_owner_accepts_is_fetched_before_the_layer(
+    device: JavaDevice, service: LoggedService
+) -> None:
+    service.documents["/log/evidence"] = b"a quote"
+    with device.opened(evidence=(b"a quote" + binding_of(service.log.key)).hex()):
+        assert device.state == "final"
+    paths = [path for _, path in service.requests]
+    assert paths.index("/log/evidence") < paths.index(f"/v1/layers/{service.layer.digest.hex()}")
+
+
+def test_other_evidence_is_refused(device: JavaDevice, service: LoggedService) -> None:
+    service.documents["/log/evidence"] = b"a quote"
+    with device.opened(evidence=(b"a quote" + binding_of(bytes(32))).hex()):
+        assert "no evidence of where it runs" in device.tick()[2]
+    del service.documents["/log/evidence"]
+    with device.opened():
+        assert device.state == "later", "none is shown"
+    assert service.asked("/v1/layers") == 0
+    with pytest.raises(JavaError, match="a quorum"), device.opened(limits=LOOSE):
+        pass
 
 
 def test_limits_that_demand_too_much_are_refused(device: JavaDevice) -> None:

@@ -1,4 +1,4 @@
-/* neologue device, Apache-2.0, built from devices/web: sources b02c25810e82d02fa6464727abb0955135eea8678a2da32caace03908f377531 */
+/* neologue device, Apache-2.0, built from devices/web: sources 392afdf7475c2fbccb439622af2a601a766747d61f3a4b7d50243b7e2ee4234a */
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
@@ -932,6 +932,9 @@ function joined(...parts) {
   }
   return whole;
 }
+async function sha512(octets) {
+  return new Uint8Array(await crypto.subtle.digest("SHA-512", octets));
+}
 async function sha256(octets) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
 }
@@ -1487,6 +1490,7 @@ var log_exports = {};
 __export(log_exports, {
   checkGoesOn: () => checkGoesOn,
   checkProof: () => checkProof,
+  evidenceBinding: () => evidenceBinding,
   folderOf: () => folderOf
 });
 
@@ -1558,6 +1562,9 @@ async function checkGoesOn(known, next, fetch2) {
 function folderOf(checkpoint) {
   const campaign = checkpoint.origin.split("/")[2];
   return campaign ? `/log/campaigns/${campaign}/` : "/log/";
+}
+function evidenceBinding({ origin }) {
+  return sha512(joined(new TextEncoder().encode("neologue evidence v1\0"), key(origin.split("/")[1])));
 }
 function readProof(content) {
   let place = 0;

@@ -6,10 +6,11 @@ import pytest
 
 from layers import small_layer
 from neologue.conformance.scripted_log import WITNESSES
+from neologue.transparency.evidence import binding_of
 from small_service import running
 from transparency.logged_service import LoggedService
 
-from .chromium import Browser
+from .chromium import Browser, PageError
 from .pages import pages
 from .test_browser_device import LOOSE, Page
 
@@ -51,6 +52,35 @@ def test_too_few_witnesses_and_no_proof_are_refused(page: Page, service: LoggedS
     service.proof = None
     assert "without a proof" in page.tick()[2]
     assert not service.bodies
+
+
+_ATTESTED = """
+    const { Device } = await import("/static/neologue-device.js");
+    const [options, accepted] = given;
+    const evidence = (document, binding) => `${[...document, ...binding]}` === `${accepted}`;
+    globalThis.device.close();
+    globalThis.device = await Device.open({ ...options, evidence });
+"""
+"""Opens the device anew; its owner accepts one document alone, with what it must be over behind it."""
+
+
+def test_evidence_that_the_owner_accepts_is_fetched_before_the_layer(page: Page, service: LoggedService) -> None:
+    service.documents["/log/evidence"] = b"a quote"
+    page.run(_ATTESTED, page.options, [*b"a quote", *binding_of(service.log.key)])
+    assert page.state == "final"
+    paths = [path for _, path in service.requests]
+    assert paths.index("/log/evidence") < paths.index(f"/v1/layers/{service.layer.digest.hex()}")
+
+
+def test_other_evidence_is_refused(page: Page, service: LoggedService) -> None:
+    service.documents["/log/evidence"] = b"a quote"
+    page.run(_ATTESTED, page.options, [*b"a quote", *binding_of(bytes(32))])
+    assert "no evidence of where it runs" in page.tick()[2]
+    del service.documents["/log/evidence"]
+    assert page.state == "later", "none is shown"
+    assert service.asked("/v1/layers") == 0
+    with pytest.raises(PageError, match="a quorum"):
+        page.run(_ATTESTED, page.options | {"policy": LOOSE}, [])
 
 
 def test_a_log_that_goes_on_is_followed_and_a_fork_is_refused(page: Page, service: LoggedService) -> None:

@@ -12,7 +12,7 @@ import { DeviceError, LaterError, RefusalError } from "./errors";
 import type { Layer } from "./layer";
 import { HandoverTransport } from "./handover";
 import { Library } from "./library";
-import { checkGoesOn, checkProof, folderOf } from "./log";
+import { checkGoesOn, checkProof, evidenceBinding, folderOf } from "./log";
 import {
   type Answer,
   type Asked,
@@ -51,6 +51,7 @@ const DIGEST_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 const TICKET_BYTES = 16;
 const MOST_TILE = 8192;
+const MOST_EVIDENCE = 1 << 16;
 const SIGNED = new TextEncoder().encode("neologue invitation v1\0");
 /** What Ed25519's base point looks like as a key: any browser that has the curve can read it. */
 const SOME_KEY = Uint8Array.from({ length: KEY_BYTES }, (_, index) => (index === 0 ? 0x58 : 0x66));
@@ -71,8 +72,12 @@ export interface Options extends Partial<DiaryLimits> {
   policy?: Partial<Limits>;
   sendingWindow?: SendingWindow;
   known?: Uint8Array;
+  evidence?: Evidence;
   name?: string;
 }
+
+/** Whether a document of evidence shows what the owner accepts, over these bytes. */
+type Evidence = (document: Uint8Array, binding: Uint8Array) => boolean | Promise<boolean>;
 
 export interface Preview {
   word: string;
@@ -116,6 +121,7 @@ export class Device {
   readonly #transport: Transport;
   readonly #library: Library;
   readonly #sendingTime: SendingTime;
+  readonly #evidence: Evidence | null;
   #opening: Promise<Store | null> | null = null;
   #store: Store | null = null;
   #ticking: Promise<unknown> = Promise.resolve();
@@ -129,6 +135,10 @@ export class Device {
     this.#diary = new Diary({ days, capacity, longest });
     this.#transport = server === null ? new HandoverTransport() : new HttpTransport(server);
     this.#sendingTime = new SendingTime(options.sendingWindow ?? USUAL_WINDOW);
+    this.#evidence = options.evidence ?? null;
+    if (this.#evidence && !this.#policy.limits.quorum) {
+      throw new DeviceError("evidence speaks for the key of a log: add logs, witnesses and a quorum to the policy");
+    }
     this.#library = new Library(
       (work) =>
         this.#turn(["owner", "library"], undefined, async (turn) =>
@@ -517,7 +527,8 @@ export class Device {
       );
     }
     const question = { campaign, layer: asked.layer, masked: null };
-    for (const checkpoint of await checkProof(asked.proof, question, limits, Date.now() / 1000)) {
+    const proved = await checkProof(asked.proof, question, limits, Date.now() / 1000);
+    for (const checkpoint of proved) {
       const known = await this.#turn(["owner"], null, (turn) => newestCheckpoint(turn, checkpoint.origin));
       const folder = folderOf(checkpoint);
       if (known) await checkGoesOn(known, checkpoint, (path) => this.#fetched(folder + path, MOST_TILE));
@@ -526,6 +537,13 @@ export class Device {
         const newest = await newestCheckpoint(turn, checkpoint.origin);
         if (!newest || newest.size < checkpoint.size) changeCheckpoint(turn, checkpoint);
       });
+    }
+    if (!this.#evidence) return;
+    const shown = await this.#fetched("/log/evidence", MOST_EVIDENCE);
+    if (!(await this.#evidence(shown, await evidenceBinding(proved[0]!)))) {
+      throw new RefusalError(
+        "this device does not answer: the service shows no evidence of where it runs that the owner of this device accepts",
+      );
     }
   }
 

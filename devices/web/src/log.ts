@@ -4,7 +4,7 @@
  */
 
 import { LaterError, RefusalError } from "./errors";
-import { type Octets, hex, joined, sha256, unhex } from "./octets";
+import { type Octets, hex, joined, sha256, sha512, unhex } from "./octets";
 import { signedBy } from "./signature";
 
 const HASH_BYTES = 32;
@@ -107,6 +107,11 @@ export async function checkGoesOn(known: Checkpoint, next: Checkpoint, fetch: Fe
 export function folderOf(checkpoint: Checkpoint): string {
   const campaign = checkpoint.origin.split("/")[2];
   return campaign ? `/log/campaigns/${campaign}/` : "/log/";
+}
+
+/** What evidence must be over that speaks for the key of the log with this origin. */
+export function evidenceBinding({ origin }: Checkpoint): Promise<Octets> {
+  return sha512(joined(new TextEncoder().encode("neologue evidence v1\0"), key(origin.split("/")[1]!)));
 }
 
 function readProof(content: Octets): Proof {

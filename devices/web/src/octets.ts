@@ -43,6 +43,10 @@ export function joined(...parts: readonly Uint8Array[]): Octets {
   return whole;
 }
 
+export async function sha512(octets: Octets): Promise<Octets> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-512", octets));
+}
+
 export async function sha256(octets: Octets): Promise<Octets> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
 }

@@ -61,6 +61,11 @@ export interface Options {
   sendingWindow?: readonly [earliest: number, latest: number];
   /** A list of known words that the app comes with, as the service serves it; one with its digest is not fetched. */
   known?: Uint8Array;
+  /**
+   * Whether a document of evidence shows where the service runs, over 64 bytes that follow from the key of its log
+   * (docs/transparency.md); if it is given, nothing is answered without. The policy must demand a quorum.
+   */
+  evidence?: (document: Uint8Array, binding: Uint8Array) => boolean | Promise<boolean>;
   /** The name of the database, for a page with several devices. */
   name?: string;
   /** How many days a word is remembered, how many words at most, and of how many characters. */

@@ -16,12 +16,12 @@ import neologue.masking.Promise;
 import neologue.protocol.Bytes;
 import neologue.protocol.Checkpoint;
 import neologue.protocol.Credential;
+import neologue.protocol.Evidence;
 import neologue.protocol.Invitation;
 import neologue.protocol.KeyHistory;
 import neologue.protocol.Layer;
 import neologue.protocol.LogProof;
 import neologue.protocol.Signatures;
-import neologue.protocol.TileSource;
 import neologue.random.Entropy;
 import neologue.storage.Answer;
 import neologue.storage.Clock;
@@ -44,6 +44,7 @@ import neologue.transport.Transport;
  */
 public final class Device implements Closeable {
     private static final long SECONDS_PER_DAY = 86_400;
+    private static final int MOST_EVIDENCE_BYTES = 1 << 16;
     private static final String OCTETS = "application/octet-stream";
     private static final String DONE = "this device has done its part in the campaign";
     private static final Tick OUT = new Tick(
@@ -52,6 +53,7 @@ public final class Device implements Closeable {
     private final Transport transport;
     private final Policy policy;
     private final Signatures signatures;
+    private final Evidence evidence;
     private final Cryptography cryptography;
     private final SendingTime sendingTime;
     private final Clock clock;
@@ -69,6 +71,7 @@ public final class Device implements Closeable {
         transport = parts.transport;
         policy = parts.policy;
         signatures = parts.signatures;
+        evidence = parts.evidence;
         cryptography = parts.cryptography;
         sendingTime = parts.sendingTime;
         clock = parts.clock;
@@ -404,9 +407,14 @@ public final class Device implements Closeable {
         for (Checkpoint next : proved) {
             Checkpoint known = record.state().checkpoints.get(next.origin);
             if (known != null) {
-                LogProof.checkGoesOn(known, next, path -> fetch(next.folder() + path, TileSource.MOST_BYTES));
+                LogProof.checkGoesOn(known, next, path -> fetch(next.folder() + path, LogProof.MOST_TILE_BYTES));
             }
             record.update(state -> state.checkpoints.put(next.origin, next));
+        }
+        if (evidence != null
+                && !evidence.verify(fetch("/log/evidence", MOST_EVIDENCE_BYTES), proved.get(0).evidenceBinding())) {
+            throw new RefusalException("this device does not answer: the service shows no evidence of where it runs that the "
+                    + "owner of this device accepts");
         }
     }
 

@@ -3,6 +3,7 @@ package neologue.device;
 import java.nio.file.Path;
 import neologue.masking.Cryptography;
 import neologue.masking.PlatformCryptography;
+import neologue.protocol.Evidence;
 import neologue.protocol.PlatformSignatures;
 import neologue.protocol.Signatures;
 import neologue.random.Entropy;
@@ -18,6 +19,7 @@ public final class DeviceBuilder {
     final Policy policy;
     Seal seal;
     Signatures signatures;
+    Evidence evidence;
     Cryptography cryptography = new PlatformCryptography();
     SendingTime sendingTime = new SendingTime();
     Clock clock = Clock.SYSTEM;
@@ -41,6 +43,12 @@ public final class DeviceBuilder {
     /** Check signatures by other means than the platform's. */
     public DeviceBuilder checkedBy(Signatures signatures) {
         this.signatures = signatures;
+        return this;
+    }
+
+    /** Demand evidence of where the service runs, beside the log that the limits demand. */
+    public DeviceBuilder demanding(Evidence evidence) {
+        this.evidence = evidence;
         return this;
     }
 
@@ -80,6 +88,10 @@ public final class DeviceBuilder {
     public Device open() {
         if (signatures == null) {
             signatures = new PlatformSignatures();
+        }
+        if (evidence != null && policy.limits.quorum == 0) {
+            throw new IllegalArgumentException(
+                    "evidence speaks for the key of a log: add logs, witnesses and a quorum to the limits");
         }
         return new Device(this);
     }

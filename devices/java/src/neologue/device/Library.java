@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import neologue.OversizeException;
 import neologue.RefusalException;
@@ -34,13 +35,12 @@ public final class Library {
         this.shipped = shipped;
     }
 
-    /** Gives the bytes at a path of the service, at most so many. */
-    interface Fetch {
-        byte[] get(String path, int most);
-    }
-
-    /** The layer with a digest and its known words; these are fetched only if the layer is admitted. */
-    synchronized KnownLayer layer(byte[] digest, Fetch fetch, Policy policy, Consumer<Layer> admit) {
+    /**
+     * The layer with a digest and its known words; these are fetched only if the layer is admitted. `fetch` gives the bytes
+     * at a path of the service, at most so many.
+     */
+    synchronized KnownLayer layer(byte[] digest, BiFunction<String, Integer, byte[]> fetch, Policy policy,
+            Consumer<Layer> admit) {
         if (layer == null || !Bytes.hex(layer.digest).equals(Bytes.hex(digest))) {
             layer = LayerDocument.read(content("layers", Bytes.hex(digest), LayerDocument.LARGEST, fetch));
         }
@@ -59,7 +59,7 @@ public final class Library {
         files().forEach(Library::delete);
     }
 
-    private Vocabulary knownWords(String digest, Fetch fetch, Policy policy) {
+    private Vocabulary knownWords(String digest, BiFunction<String, Integer, byte[]> fetch, Policy policy) {
         byte[] content;
         try {
             boolean isShipped = shipped != null && Bytes.hex(Bytes.sha256(shipped)).equals(digest);
@@ -71,7 +71,7 @@ public final class Library {
         return Vocabulary.read(content);
     }
 
-    private byte[] content(String kind, String digest, int most, Fetch fetch) {
+    private byte[] content(String kind, String digest, int most, BiFunction<String, Integer, byte[]> fetch) {
         Path file = folder == null ? null : folder.resolve(kind + "-" + digest);
         try {
             if (file != null && Files.exists(file)) {
@@ -83,7 +83,7 @@ public final class Library {
         } catch (IOException error) {
             // It is fetched again.
         }
-        byte[] content = fetch.get("/v1/" + kind + "/" + digest, most);
+        byte[] content = fetch.apply("/v1/" + kind + "/" + digest, most);
         if (!Bytes.hex(Bytes.sha256(content)).equals(digest)) {
             throw new RefusalException("what the service gave for " + kind + "/" + digest
                     + " has another digest and is not used");

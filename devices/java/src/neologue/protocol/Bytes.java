@@ -54,10 +54,14 @@ public final class Bytes {
 
     /** SHA-256. */
     public static byte[] sha256(byte[] content) {
+        return digest("SHA-256", content);
+    }
+
+    static byte[] digest(String algorithm, byte[] content) {
         try {
-            return MessageDigest.getInstance("SHA-256").digest(content);
+            return MessageDigest.getInstance(algorithm).digest(content);
         } catch (NoSuchAlgorithmException error) {
-            throw new IllegalStateException("this platform has no SHA-256", error);
+            throw new IllegalStateException("this platform has no " + algorithm, error);
         }
     }
 }

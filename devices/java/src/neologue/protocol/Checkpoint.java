@@ -35,6 +35,12 @@ public final class Checkpoint {
         return parts.length == 2 ? "/log/" : "/log/campaigns/" + parts[2] + "/";
     }
 
+    /** What evidence must be over that speaks for the key of this log. */
+    public byte[] evidenceBinding() {
+        byte[] domain = "neologue evidence v1\0".getBytes(StandardCharsets.US_ASCII);
+        return Bytes.digest("SHA-512", Bytes.join(domain, Bytes.unhex(origin.split("/")[1], -1)));
+    }
+
     private String text() {
         return origin + "\n" + size + "\n" + Base64.getEncoder().encodeToString(Bytes.unhex(root, -1)) + "\n";
     }

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.function.Function;
 import neologue.LaterException;
 import neologue.RefusalException;
 
@@ -15,6 +16,9 @@ import neologue.RefusalException;
  * docs/protocol.md has its bytes and the rules.
  */
 public final class LogProof {
+    /** The most bytes of a file of hashes. */
+    public static final int MOST_TILE_BYTES = MerkleTree.MOST_TILE_BYTES;
+
     private static final int VERSION = 1;
     private static final int SIGNATURE_BYTES = 64;
     private static final int HINT_BYTES = 4;
@@ -79,7 +83,7 @@ public final class LogProof {
     }
 
     /** Refuse a checkpoint unless it goes on from the one that was seen last, as the files of the log show. */
-    public static void checkGoesOn(Checkpoint known, Checkpoint next, TileSource tiles) {
+    public static void checkGoesOn(Checkpoint known, Checkpoint next, Function<String, byte[]> tiles) {
         if (next.size < known.size) {
             throw new LaterException("the log " + next.origin + " is shown with " + next.size
                     + " entries, and this device has seen " + known.size + ": it waits for the newer one", null);

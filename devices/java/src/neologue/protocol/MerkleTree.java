@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import neologue.RefusalException;
 
 /** Trees over an append-only list, hashed as RFC 6962 says, and read from the tiles of a log. */
@@ -15,11 +16,11 @@ final class MerkleTree {
     private static final int TILE_WIDTH = 1 << TILE_LEVELS;
 
     private final long size;
-    private final TileSource source;
+    private final Function<String, byte[]> source;
     private final Map<String, byte[]> tiles = new HashMap<>();
 
     /** Of so many entries, whose tiles a source gives, each once. */
-    MerkleTree(long size, TileSource source) {
+    MerkleTree(long size, Function<String, byte[]> source) {
         this.size = size;
         this.source = source;
     }
@@ -95,7 +96,7 @@ final class MerkleTree {
     private byte[] tile(int level, long index) {
         long width = Math.min(TILE_WIDTH, (size >> TILE_LEVELS * level) - index * TILE_WIDTH);
         String path = path(level, index, width);
-        byte[] tile = tiles.computeIfAbsent(path, source::get);
+        byte[] tile = tiles.computeIfAbsent(path, source);
         if (tile.length != width * HASH_BYTES) {
             throw new RefusalException("the log's file " + path + " has " + tile.length + " bytes");
         }

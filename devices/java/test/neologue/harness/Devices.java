@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -24,6 +25,7 @@ import neologue.device.Limits;
 import neologue.device.Policy;
 import neologue.device.SendingTime;
 import neologue.device.Tick;
+import neologue.protocol.Bytes;
 import neologue.storage.AesSeal;
 import neologue.storage.Clock;
 import neologue.transport.HandoverTransport;
@@ -179,6 +181,11 @@ final class Devices {
                 .clockedBy(() -> today);
         if (given.get("entropy") != null) {
             builder = DictatedDevices.drawing(builder, new Dictated(given.bytes("entropy")));
+        }
+        if (given.get("evidence") != null) {
+            // Accepts one document alone, with what it must be over behind it.
+            byte[] accepted = given.bytes("evidence");
+            builder = builder.demanding((document, binding) -> Arrays.equals(accepted, Bytes.join(document, binding)));
         }
         Device device = (library == null ? builder : builder.sharing(library)).open();
         if (given.get("credential") != null) {
