@@ -303,7 +303,7 @@ def sends_what_is_closed(patch: pytest.MonkeyPatch) -> None:
     def later(*_: object) -> None:
         raise LaterError("again", 1.0)
 
-    patch.setattr(Client, "_end", later)
+    patch.setattr(Client, "_settle", later)
 
 
 @wrong("is_silent_when_its_owner_opts_out")
@@ -328,7 +328,7 @@ def asks_for_no_proof(patch: pytest.MonkeyPatch) -> None:
 
 @wrong("answers_what_is_in_the_log_alone")
 def believes_every_proof(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("neologue.transparency.inclusion_proof.verify", lambda *_: True)
+    patch.setattr("neologue.transparency.inclusion_proof.is_signed", lambda *_: True)
     patch.setattr(TreeProof, "witnesses_of", lambda _proof, _checkpoint, _witnesses, _now, quorum: quorum)
 
 
