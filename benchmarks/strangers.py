@@ -12,6 +12,8 @@ what the service itself adds: that is the ratio with a goal. Each round has a ra
 beside the ratio of all, because a burst of other work spoils one round. *cost* is the CPU time of the service for a
 hostile request, in honest check-ins, and *noise* that for a check-in beside strangers over one alone. Both are counted
 for the service alone, and *noise* is 1 on a quiet machine: what else is measured is disturbed where it is far from it.
+*memory* is that of the service before, after the first round, and at most. It is flat if the last is no more than the
+second, as the first round has as many connections at once as the others.
 
 The rows of docs/benchmarks.md are printed as they are measured; Ctrl-C ends it, and keeps those that are there.
 """
@@ -357,7 +359,7 @@ def measure(requests: int, kinds: list[str]) -> None:
 def _figures(kind: str, spells: Spells, requests: int, before: int) -> list[str]:
     """The cells of a row."""
     alone, beside, attacked = map(_p99, (spells.alone, spells.beside, spells.attacked))
-    most = max(spells.memory)
+    first, most = spells.memory[0], max(spells.memory)
     return [
         kind,
         *(f"{1e3 * seconds:.1f} ms" for seconds in (alone, beside, attacked)),
@@ -365,7 +367,7 @@ def _figures(kind: str, spells: Spells, requests: int, before: int) -> list[str]
         f"{statistics.median(spells.rounds):.2f}",
         f"{spells.cost(requests):.1f}",
         f"{spells.slowed:.2f}",
-        f"{before / 1e6:.0f} to {most / 1e6:.0f} MB, x {most / before:.2f}",
+        f"{before / 1e6:.0f}, then {first / 1e6:.0f} to {most / 1e6:.0f} MB, x {most / first:.2f}",
     ]
 
 

@@ -96,7 +96,7 @@ ADVANCED_FIELDS: Final = (
     Field(
         "allocation",
         "End of layers",
-        "If layers end by time alone, readers can’t tell who was in which layer: ε is smaller, but it takes longer.",
+        "If layers end by time alone, readers of a release can’t tell who was in which. ε is smaller; it takes longer.",
         "choice",
         of_profile=True,
     ),
