@@ -1,5 +1,6 @@
 """Strangers who make a service hold connections, headers, bodies and answers: each is bounded, others are served."""
 
+import gc
 import os
 import select
 import socket
@@ -352,6 +353,38 @@ def test_nothing_more_is_unpacked_for_whoever_has_gone(
             assert line.recv(8)[-8:] == b"HTTP/1.1", "it is being read"
         wait_until(lambda: service.ask("GET", "/readyz").status == 200 and len(worker.connections._open) <= 1)
         assert 0 < len(seen) < pieces / 4
+
+
+@pytest.mark.parametrize("attack", ["a document", "pipelined"])
+def test_who_has_gone_or_was_cut_leaves_nothing_to_collect_and_no_fault(
+    tmp_path: Path, attack: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """To go through what many have left takes tens of milliseconds, in which nobody is answered."""
+    digest, strangers = os.urandom(32), 30
+    with attacked(tmp_path) as (service, worker):
+        with worker.database.transaction() as db:
+            row = (digest, zlib.compress(bytes(8 << 20)))
+            db.execute("INSERT INTO known (digest, words) VALUES (?, ?)", row)
+        once = head("GET", f"/v1/known/{digest.hex()}")
+        request = once if attack == "a document" else 200 * head("GET", "/readyz")
+
+        def come(times: int) -> None:
+            for _ in range(times):
+                with connect(service, receive_buffer=4096) as line:
+                    send(line, request)
+                    assert attack == "pipelined" or line.recv(8)
+                    assert attack != "pipelined" or is_closed(line)
+            wait_until(lambda: not worker.connections.open)
+
+        come(3)
+        gc.collect()
+        gc.disable()
+        try:
+            come(strangers)
+            assert gc.collect() < strangers
+        finally:
+            gc.enable()
+    assert not [record for record in caplog.records if "Exception in ASGI" in record.getMessage()]
 
 
 @pytest.mark.parametrize("path", ["/v1/known/", "/log/documents/"])

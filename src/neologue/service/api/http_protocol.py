@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import Any, Final, Protocol, cast
 
 import httptools
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from neologue.service.api.addresses import network_of
@@ -56,6 +57,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self.address = ""
         self.awaits = Awaited.HEADER
         self._in_header = True
+        self._answering: RequestResponseCycle = None  # type: ignore[assignment]
+        """The request that is answered now, or was answered last; None, as in uvicorn, before there is one."""
         self._framing = 0
         """Bytes of the request that are no body: its header, and the marks of its pieces."""
         self._unread = 0
@@ -68,6 +71,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def cut(self) -> None:
         """End it at once."""
+        self._stop_answering()
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -82,6 +86,20 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Count it out."""
         self._connections.leave(self)
         super().connection_lost(exc)
+        self._stop_answering()
+        # What was asked and is not answered would keep the connection in memory until it is collected.
+        self.pipeline.clear()
+        self.cycle = self._answering
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _stop_answering(self) -> None:
+        """Have nothing more written: the request that is answered is not the latest one if others are ahead of it."""
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Parse what has come, and no more of a header than allowed."""

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from neologue.service.storage.database import Connection, Database
 
@@ -39,13 +40,45 @@ class PackedDocument:
 
     stored: bytes
     gzip: bytes
+    turn: asyncio.Lock
+    """Whose turn it is of all who read documents."""
 
-    async def pieces(self, *, packed: bool) -> AsyncIterator[bytes | memoryview]:
-        """The document in pieces, each when the one before is written."""
-        for piece in _slices(self.gzip) if packed else unpacked(self.stored):
-            yield piece
-            # To whoever has gone, writing waits for nothing: here it is seen, and others have their turn.
+    def pieces(self, *, packed: bool) -> Iterator[bytes | memoryview]:
+        """The document in pieces."""
+        return _slices(self.gzip) if packed else unpacked(self.stored)
+
+
+class _PieceByPiece(StreamingResponse):
+    """A document that is written piece by piece, each when the one before is written, as long as the peer is there.
+
+    Its own loop, because that of Starlette sees that a peer has gone when it waits for one, and leaves much to collect.
+    """
+
+    def __init__(
+        self, pieces: Iterator[bytes | memoryview], turn: asyncio.Lock, headers: dict[str, str], media: str
+    ) -> None:
+        super().__init__(_nothing(), headers=headers, media_type=media)
+        self._pieces, self._turn = pieces, turn
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, as an ASGI application."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        gone = asyncio.ensure_future(_is_gone(receive))
+        while (piece := await self._next()) is not None and not gone.done():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _next(self) -> bytes | memoryview | None:
+        """The next piece. Of all who wait for one, one at a time gets it, and meanwhile everybody else is answered."""
+        async with self._turn:
             await asyncio.sleep(0)
+            return next(self._pieces, None)
+
+
+async def _is_gone(receive: Receive) -> None:
+    """Wait until the peer has gone, or has the whole answer."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 class PackedDocuments:
@@ -56,6 +89,7 @@ class PackedDocuments:
         self._read: WeakValueDictionary[tuple[Find, bytes], PackedDocument] = WeakValueDictionary()
         self._recent: OrderedDict[tuple[Find, bytes], PackedDocument] = OrderedDict()
         self._lock = Lock()
+        self._turn = asyncio.Lock()
 
     def at_hand(self, find: Find, digest: bytes) -> PackedDocument | None:
         """The document with this digest, if it is in memory: then nobody waits for the database, nor for a thread."""
@@ -70,7 +104,9 @@ class PackedDocuments:
             return document
         with self._database.reading() as db:
             stored = find(db, digest)
-        return None if stored is None else self._keep((find, digest), PackedDocument(stored, as_gzip(stored)))
+        if stored is None:
+            return None
+        return self._keep((find, digest), PackedDocument(stored, as_gzip(stored), self._turn))
 
     def _keep(self, key: tuple[Find, bytes], document: PackedDocument) -> PackedDocument:
         with self._lock:
@@ -91,8 +127,8 @@ def document_response(request: Request, document: PackedDocument, digest: str, m
     if packed:
         headers |= {"Content-Encoding": "gzip", "Content-Length": str(len(document.gzip))}
     # Nothing is unpacked for somebody who asks for the headers alone.
-    pieces = _nothing() if request.method == "HEAD" else document.pieces(packed=packed)
-    return StreamingResponse(pieces, headers=headers, media_type=media)
+    pieces = iter(()) if request.method == "HEAD" else document.pieces(packed=packed)
+    return _PieceByPiece(pieces, document.turn, headers, media)
 
 
 def as_gzip(packed: bytes) -> bytes:
