@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -219,21 +219,43 @@ MISTAKES = (
 SLOW_IMPORTS = ("numba", "scipy", "wordfreq", "duckdb", "spylls", "matplotlib", "starlette")
 
 
+MISTAKES_IN_FILES = (
+    ("usr,word\nanna,yeet\n", "has no column 'user', only 'usr', 'word'"),
+    ("user,word\nanna,\n", "has 1 row(s) without a word, the first is row 1"),
+    ("user,word,count\nanna,yeet,2\nben,yeet,none\n", "the first is row 2: correct the counts"),
+    ("user,word,day\nanna,yeet,someday\n", "has 1 row(s) whose day is neither a date"),
+)
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_told_before_anything_slow_is_imported(mistake: str, tmp_path: Path) -> None:
+    assert tried(mistake, SLOW_IMPORTS, tmp_path).stdout.split() == ["2"]
+
+
+@pytest.mark.parametrize(("content", "told"), MISTAKES_IN_FILES)
+def test_a_mistake_in_a_file_is_told_before_anything_slow_but_its_reader_is_imported(
+    content: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "typed.csv").write_text(content, "utf-8")
+    done = tried("discover typed.csv", tuple(set(SLOW_IMPORTS) - {"duckdb"}), tmp_path)
+    assert done.stdout.split() == ["2"]
+    assert told in done.stderr
+
+
+def tried(mistake: str, slow: Sequence[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    """A command in a process of its own, which prints how it ended and what it has imported of the slow modules."""
     script = f"""
 import sys
 from neologue.cli import main
 try:
     main({mistake.split()!r}, prog_name="neologue")
 except SystemExit as end:
-    print(end.code, *(name for name in {SLOW_IMPORTS!r} if name in sys.modules))
+    print(end.code, *(name for name in {slow!r} if name in sys.modules))
 """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NEOLOGUE_")}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=folder, env=environment, timeout=300
     )
-    assert done.stdout.split() == ["2"], done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("language", ["EN", "En"])

@@ -8,7 +8,9 @@ import pytest
 from duck import run_sql
 from neologue.populations.holdings import Holdings
 from neologue.populations.population import RecordedPopulation, recorded_digest
-from neologue.populations.records import read_records, summarise
+from neologue.populations.record_checks import summarise
+from neologue.populations.record_table import DEFAULT_COLUMNS
+from neologue.populations.records import read_records
 from neologue.populations.shards import Window, common_words, gather, shard_of, split_by_shard
 from neologue.populations.user_keys import keys_of, ranks
 
@@ -40,7 +42,7 @@ def arrays(held: Holdings) -> list[list[int]]:
 def test_they_are_what_one_machine_would_have_drawn(table: Path, shards: int) -> None:
     whole = RecordedPopulation(read_records(table), "table", None, SEED)
     files = sorted(table.iterdir())
-    newest = max(summarise(file, part=True).newest or 0 for file in files)
+    newest = max(day for file in files for day in summarise(file, DEFAULT_COLUMNS, part=True).days)
     records = [read_records(file, newest=newest, part=True) for file in files]
     words = common_words(one.words for one in records)
     parts = [split_by_shard(one, words, SEED, shards) for one in records]

@@ -230,6 +230,25 @@ def test_a_bad_part_is_named(
     assert re.search(r"part-\d\.parquet", str(refused.value))
 
 
+@pytest.mark.parametrize("anywhere", ["local", "cluster"])
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_wrong_day_in_one_of_several_files_is_named(
+    request: pytest.FixtureRequest, tmp_path: Path, anywhere: str, files: int
+) -> None:
+    reader: Engine = LocalEngine() if anywhere == "local" else request.getfixturevalue("engine")
+    paths = [tmp_path / f"part-{part}.parquet" for part in range(files)]
+    for file in paths:
+        rows = "SELECT 'u' || i AS user, 'lol' AS word, 20000 + i AS day FROM range(150) AS t(i)"
+        run_sql(f"COPY ({rows}) TO '{file}' (FORMAT parquet)")
+    assert reader.read(paths, days=200).users == 150
+    wrong = "SELECT user, word, CASE WHEN user = 'u7' THEN 99999 ELSE day END AS day"
+    run_sql(f"COPY ({wrong} FROM '{paths[-1]}') TO '{paths[-1]}.new' (FORMAT parquet)")
+    Path(f"{paths[-1]}.new").replace(paths[-1])
+    told = f"{paths[-1].name} has 1 row\\(s\\), the first is row 8, of 79,850 days after all others"
+    with pytest.raises(DataError, match=told):
+        reader.read(paths)
+
+
 def test_parts_without_rows_are_nothing(engine: RayEngine, tmp_path: Path) -> None:
     for part, condition in (("a", "true"), ("b", "false")):
         file = tmp_path / f"{part}.parquet"

@@ -24,10 +24,11 @@ SNIFFED = 2**16  # bytes
 def seekable(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """The same paths, with files in memory in the place of the standard input (`-`) and of pipes."""
     with ExitStack() as stack:
-        yield [stack.enter_context(_kept(path)) if _is_pipe(path) else path for path in paths]
+        yield [stack.enter_context(_kept(path)) if is_pipe(path) else path for path in paths]
 
 
-def _is_pipe(path: Path) -> bool:
+def is_pipe(path: Path) -> bool:
+    """Whether a path can be read only once."""
     return str(path) == STANDARD_INPUT or path.is_fifo() or path.is_char_device()
 
 

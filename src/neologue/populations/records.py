@@ -6,17 +6,15 @@ numbers, which are sorted and summed outside of that limit.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neologue.errors import DataError, ParameterError
 from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.holdings import Holdings, merge_pairs
-from neologue.populations.record_sql import DAYS_END
+from neologue.populations.record_checks import check_days, check_parts_of, gather_keys, oldest_of_keys, oldest_of_parts
 from neologue.populations.record_table import (
     DEFAULT_COLUMNS,
     FRAME,
@@ -27,18 +25,14 @@ from neologue.populations.record_table import (
     query_frame,
     query_records,
 )
-from neologue.populations.table_files import FileSummary, check_parts, find_files, kind_of
+from neologue.populations.table_files import find_files
 from neologue.populations.user_keys import Keys, key_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-FAR_DAYS = 366
-FAR_SHARE = 0.01
-"""Rows that come so many days after all others, and are no larger a share of all, have a wrong day."""
 ROWS_AT_ONCE = 2**26  # pairs that leave DuckDB in one piece, about 2 GB while they are sorted
-WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))  # everything that str.strip() removes
 
 
 @dataclass(frozen=True)
@@ -71,34 +65,6 @@ class Records:
         return Extent(self.holdings.users, len(self.words), self.rows, self.dropped)
 
 
-@dataclass(frozen=True)
-class _Fault:
-    """A condition that no row may meet, found in the groups of one `key`."""
-
-    key: str
-    condition: str
-    rows: str
-    remedy: str
-
-
-def _blank(column: str) -> str:
-    return f"NOT coalesce(regexp_matches(CAST({column} AS VARCHAR), '[^{WHITE_SPACE}]'), false)"
-
-
-FAULTS = (
-    _Fault("person", _blank("person"), "without a user", "name the user in every row"),
-    _Fault("word", _blank("word"), "without a word", "leave out the rows that have none"),
-    _Fault("word", "contains(word, chr(0))", "with a NUL character in the word", "remove it"),
-    _Fault("word", "times IS NULL", "whose count is not a whole number from 1 up", "correct the counts"),
-    _Fault(
-        "day",
-        "day IS NULL",
-        f"whose day is neither a date like 2024-01-31 nor a whole number below {DAYS_END}",
-        "correct the days",
-    ),
-)
-
-
 def read_records(
     path: Path | Sequence[Path],
     columns: Columns = DEFAULT_COLUMNS,
@@ -116,17 +82,22 @@ def read_records(
     a user with only older rows is kept, without words. A file that is a `part` of a table can have columns in the names
     of its folders, such as `day=7`.
     """
-    _check_days(days)
+    check_days(days)
     source = find_files(path)
-    if not source.is_lone:
-        check_parts(source, [summarise(file, columns, part=True) for file in source.files])
+    summaries = check_parts_of(source, columns)
+
+    def oldest_day(connection: "DuckDBPyConnection") -> int:
+        if newest is not None:
+            return newest - days + 1
+        if summaries:
+            return oldest_of_parts(source.files, summaries, columns, days)
+        return oldest_of_keys(connection, source.name, days)
 
     def encode(connection: "DuckDBPyConnection", table: RecordTable) -> Records:
         if part and fetch_row(connection, "SELECT count(*) FROM records") == (0,):
             return Records([], np.empty((0, 2), np.uint64), Holdings.concatenate([]), rows=0, dropped=0)
-        _gather_keys(connection, source.name)
-        oldest = _oldest(connection, source.name, days) if newest is None else newest - days + 1
-        return _encode(connection, oldest, form)
+        gather_keys(connection, source.name)
+        return _encode(connection, oldest_day(connection), form)
 
     return query_records(source, columns, part, memory_limit, encode)
 
@@ -140,64 +111,13 @@ def read_frame(
     memory_limit: str = MEMORY_LIMIT,
 ) -> Records:
     """Read who holds which word from a table in memory, as `read_records` reads a file."""
-    _check_days(days)
+    check_days(days)
 
     def encode(connection: "DuckDBPyConnection", table: RecordTable) -> Records:
-        _gather_keys(connection, FRAME)
-        return _encode(connection, _oldest(connection, FRAME, days), form)
+        gather_keys(connection, FRAME)
+        return _encode(connection, oldest_of_keys(connection, FRAME, days), form)
 
     return query_frame(frame, columns, memory_limit, encode)
-
-
-def _check_days(days: int) -> None:
-    if days < 1:
-        raise ParameterError(f"a window of {days} days holds nothing: give at least 1")
-
-
-def summarise(path: Path, columns: Columns = DEFAULT_COLUMNS, *, part: bool = False) -> FileSummary:
-    """Look at the columns and the newest day of a file without reading everything."""
-
-    def query(connection: "DuckDBPyConnection", table: RecordTable) -> FileSummary:
-        rows, newest = fetch_row(connection, "SELECT count(*), coalesce(max(day), 0) FROM records")
-        named = (columns.user, columns.word)
-        used = {*named, columns.count or "count", columns.day or "day"} & table.types.keys()
-        kinds = {name: kind_of(table.types[name]) if name in named else "" for name in used}
-        return FileSummary(kinds, int(newest) if rows else None)
-
-    return query_records(find_files(path), columns, part, MEMORY_LIMIT, query)
-
-
-def _gather_keys(connection: "DuckDBPyConnection", source: str) -> None:
-    """Gather the distinct users, words and days, and refuse faulty rows."""
-    connection.execute(
-        "CREATE TEMP TABLE keys AS SELECT person, word, day, "
-        "CASE 0 WHEN grouping(person) THEN 'person' WHEN grouping(word) THEN 'word' ELSE 'day' END AS key, "
-        "count(*) AS total, max(records.day) AS newest, "
-        "CASE WHEN count(records.times) = count(*) THEN 1 END AS times "
-        "FROM records GROUP BY GROUPING SETS ((person), (word), (day))"
-    )
-    _check_rows(connection, source)
-
-
-def _oldest(connection: "DuckDBPyConnection", source: str, days: int) -> int:
-    """The first day of the window that ends with the newest day; refuses a newest day out of all proportion."""
-    newest, rows = map(int, fetch_row(connection, "SELECT max(day), sum(total) FROM keys WHERE key = 'day'"))
-    oldest = newest - days + 1
-    before, counted = fetch_row(
-        connection,
-        f"SELECT max(day) FILTER (day < {oldest}), sum(total) FILTER (day >= {oldest}) FROM keys WHERE key = 'day'",
-    )
-    if before is None or oldest - before <= max(days, FAR_DAYS) or counted > FAR_SHARE * rows:
-        return oldest
-    (first,) = fetch_row(
-        connection,
-        f"SELECT min(row) FROM (SELECT day, row_number() OVER () AS row FROM records) WHERE day >= {oldest}",
-    )
-    raise DataError(
-        f"{source} has {counted:,} row(s), the first is row {first}, of {newest - before:,} days after all others, so "
-        f"that {rows - counted:,} of {rows:,} rows would be too old to count: correct the days of these rows, or leave "
-        "them out"
-    )
 
 
 def _encode(connection: "DuckDBPyConnection", oldest: int, form: WordForm) -> Records:
@@ -238,21 +158,6 @@ def _encode(connection: "DuckDBPyConnection", oldest: int, form: WordForm) -> Re
     counts = np.concatenate([counts for _, counts in merged])
     holdings = Holdings.from_pairs(pairs, counts, int(users), width)
     return Records(words, np.stack([keys["high"], keys["low"]], 1), holdings, rows=int(rows), dropped=int(rows - kept))
-
-
-def _check_rows(connection: "DuckDBPyConnection", source: str) -> None:
-    """Refuse a file without rows or with faulty ones; these are counted but never shown."""
-    faulty = ", ".join(f"bool_or(key = '{fault.key}' AND {fault.condition})" for fault in FAULTS)
-    groups, *present = fetch_row(connection, f"SELECT count(*), {faulty} FROM keys")
-    if groups == 0:
-        raise DataError(f"{source} has no rows: give a file with users and words")
-    for fault in compress(FAULTS, present):
-        number, first = fetch_row(
-            connection,
-            "SELECT count(*), min(row) FROM (SELECT *, row_number() OVER () AS row FROM records) "
-            f"WHERE {fault.condition}",
-        )
-        raise DataError(f"{source} has {number} row(s) {fault.rows}, the first is row {first}: {fault.remedy}")
 
 
 def form_all(spellings: list[str], form: WordForm) -> tuple[list[str], NDArray[np.int64]]:

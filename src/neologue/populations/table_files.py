@@ -13,12 +13,13 @@ WHOLE_OR_TEXT = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BLOB")
 
 @dataclass(frozen=True)
 class FileSummary:
-    """The columns and the newest day of a file."""
+    """The columns and the days of a file."""
 
     kinds: Mapping[str, str]
     """The columns that are read; users and words with their types, as far as these make a difference."""
-    newest: int | None
-    """The newest day, 0 without a column of days; None in a file without rows."""
+    rows: int
+    days: Mapping[int, int]
+    """How many rows each day has; without a column of days, all are of day 0."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def check_parts(table: TableFiles, summaries: Sequence[FileSummary]) -> None:
 
     Without a column of counts in one part its rows would count once, and user 1 would not be user 1.0.
     """
-    if all(summary.newest is None for summary in summaries):
+    if not any(summary.rows for summary in summaries):
         raise DataError(f"{table.name} has no rows: give a file with users and words")
     common = {name: kind for summary in summaries for name, kind in summary.kinds.items()}
     for file, summary in zip(table.files, summaries, strict=True):

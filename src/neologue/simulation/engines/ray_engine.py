@@ -15,8 +15,9 @@ from neologue.language.word_form import AS_TYPED, WordForm
 from neologue.populations.counting import Advance, Users, Work, count_pieces
 from neologue.populations.holdings import Holdings
 from neologue.populations.population import Population, describe_records, files_label, recorded_digest
+from neologue.populations.record_checks import oldest_of_parts, summarise
 from neologue.populations.record_table import Columns
-from neologue.populations.records import Extent, Records, read_records, summarise
+from neologue.populations.records import Extent, Records, read_records
 from neologue.populations.shards import FilePart, Shard, Window, common_words, gather, split_by_shard
 from neologue.populations.streams import SecretSeed
 from neologue.populations.table_files import check_parts, find_files
@@ -70,7 +71,7 @@ class RayEngine:
         with cluster.translate_errors():
             summaries = cluster.get([cluster.run(summarise, file, named, part=part) for file in files])
             check_parts(table, summaries)
-            newest = max((summary.newest for summary in summaries if summary.newest is not None), default=0)
+            newest = oldest_of_parts(files, summaries, named, days) + days - 1
             records = [
                 cluster.run(read_records, file, named, days=days, newest=newest, part=part, form=form) for file in files
             ]
