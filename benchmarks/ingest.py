@@ -178,7 +178,9 @@ def new_campaign(url: str, layer: Layer) -> tuple[bytes, bytes]:
     migrate(database)
     keys = load_keys(database)
     coordinator = Coordinator(ReportStore(database), keys, service_ledger(database), "benchmark")
-    definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY)
+    # Slots are not drawn: in a planned layer no report is final before the end.
+    filled = {"allocation": "filled"}
+    definition = Definition(name="benchmark", devices=10**9, known=[], layer_seconds=DAY, parameters=filled)
     campaign = coordinator.create(definition, now).id
     coordinator.start("benchmark", now)
     round_ = Round(layer_size=10**9, low=0, high=SLOTS, opened=now, deadline=now + DAY)

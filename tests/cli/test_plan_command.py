@@ -176,6 +176,29 @@ def test_tables_tell_the_same(neologue: Neologue, known: Path, unary: dict[str, 
     assert "a full layer" not in result.stdout
 
 
+def test_a_plan_says_what_its_service_costs(neologue: Neologue, known: Path) -> None:
+    document = planned(neologue, known, "--privacy", "standard", "--cost", "--check-in-hours", 24, "--core-price", 2)
+    cost = document["cost"]
+    assert cost["deployment"] == {
+        "check_in_hours": 24,
+        "layer_hours": 168,
+        "regions": 1,
+        "core_price": 2,
+        "traffic_price": 0.09,
+        "storage_price": 0.12,
+    }
+    assert [part["name"] for part in cost["parts"]] == ["workers", "proxies", "database"]
+    money = cost["money"]
+    assert money["total"] == pytest.approx(money["cores"] + money["traffic"] + money["storage"])
+    assert money["cores"] == 2 * cost["hours"] * sum(part["rented"] for part in cost["parts"])
+    assert cost["per_word"] == pytest.approx(money["total"] / document["expected"]["words"])
+    assert cost["breaks_first"] is None
+
+    shown = neologue("plan", *QUICK, "--known", known, "--cost").stdout
+    assert "cores rented" in shown
+    assert "price of a million devices" in shown
+
+
 def test_where_nothing_is_found_the_tables_say_so(neologue: Neologue, known: Path) -> None:
     result = neologue("plan", *QUICK, "--known", known, "--local-epsilon", 0.001)
     assert result.exit_code == 0
@@ -246,6 +269,8 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
+        (["--regions", "3"], "--regions needs --cost"),
+        (["--cost", "--check-in-hours", "0"], "check in hours must be at least"),
         (["--central-epsilon", "0"], "above 0 and at most 1000, not 0"),
         (["--central-epsilon", "nan"], "above 0 and at most 1000, not nan"),
         (["--local-epsilon", "21"], "from 0.001 to 20, not 21"),

@@ -29,6 +29,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         *("words_per_user", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "colluders", "yes"),
     ),
     "Measuring": ("measure", "measure_users", "measure_devices", "measure_rate", "largest_closed_vote_ratio"),
+    "What it costs": (
+        *("cost", "check_in_hours", "layer_hours", "regions", "core_price", "traffic_price", "storage_price"),
+    ),
     "Output": ("out", "as_json", "plot", "resume", "sign"),
     "Campaign, service and ledger": (
         *("campaign", "population", "ledger", "server", "token", "database", "workers", "processes"),

@@ -8,6 +8,8 @@ from pathlib import Path
 from neologue.errors import ParameterError
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan, Point
+from neologue.planning.service_cost import Deployment, ServiceCost, service_cost
+from neologue.planning.unit_costs import UNIT_COSTS
 from neologue.release.codec import parameters_document
 from neologue.release.planting import Planting
 from neologue.release.released_group import LayerSize, ReleasedGroup, together
@@ -22,8 +24,10 @@ ENOUGH_USERS = "it is about users who are too few to find anything at a level of
 NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends on the candidates"
 
 
-def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) -> dict[str, object]:
-    """The plan as plain values; with what masks cost a device, where votes are masked."""
+def plan_document(
+    plan: Plan, language: str, masked: MaskingCost | None = None, deployment: Deployment | None = None
+) -> dict[str, object]:
+    """The plan as plain values; with what masks cost a device, where votes are masked, and with the service's cost."""
     campaign, expected = plan.campaign, plan.expected
     rarest, full = expected.rarest_share, plan.full_layer
     reasons = {
@@ -67,6 +71,19 @@ def plan_document(plan: Plan, language: str, masked: MaskingCost | None = None) 
         "fewest_users": plan.fewest_users,
         "reasons": reasons,
         **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
+        **({"cost": _cost(service_cost(plan, deployment, masked), deployment)} if deployment else {}),
+    }
+
+
+def _cost(cost: ServiceCost, deployment: Deployment) -> dict[str, object]:
+    """The cost of the service, how it is run, and the constants of the law."""
+    first = cost.breaks_first
+    return {
+        "deployment": asdict(deployment),
+        **asdict(cost),
+        "money": {**asdict(cost.money), "total": cost.money.total},
+        "breaks_first": None if first is None else first.name,
+        "constants": {name: asdict(constant) for name, constant in UNIT_COSTS.items()},
     }
 
 

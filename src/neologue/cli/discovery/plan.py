@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.consent import YES, require_consent
+from neologue.cli.discovery.cost_options import cost_options, deployment_of
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.privacy_option import PRIVACY, asked_level, first_epsilon
@@ -58,6 +59,7 @@ CHANGEABLE = (
         ("neologue plan --users 500000 --privacy strict", "what they find at a level of privacy, beside the others"),
         ("neologue plan --central-epsilon 1 --unit user", "how many people it takes"),
         ("neologue plan --users 2000000 --language id --local-epsilon 7", "Indonesian, within a limit on ε"),
+        ("neologue plan --users 50000000 --cost --check-in-hours 24", "the machines and the money that it takes"),
     ),
 )
 @click.option(
@@ -101,6 +103,7 @@ CHANGEABLE = (
     show_default=True,
     help="The most a device may send with masked votes: layers get as many candidates as fit.",
 )
+@cost_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off into this SVG file.")
 @YES
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of tables.")
@@ -112,7 +115,7 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
     user, unless --yes accepts it.
     """
     # Mistakes are found before anything that takes long to import.
-    wanted = _check_options(options)
+    wanted, deployment = _check_options(options), deployment_of(options)
     from neologue.cli.discovery.plan_tables import show_plan
     from neologue.cli.terminal import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
@@ -127,7 +130,7 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
             progress.print_line("Measuring the cost of masking …")
             masked = _masking_cost(found)
         progress.print_line("Computing the privacy statement …")
-        document = plan_document(found, options["language"], masked)
+        document = plan_document(found, options["language"], masked, deployment)
     if plot:
         plot_tradeoff(found, plot)
         click.echo(f"wrote {plot}", err=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.privacy_level import weaker
+from neologue.cli.discovery.cost_tables import show_cost
 from neologue.cli.discovery.tables import show_colluders
 from neologue.cli.terminal import show_facts, show_table
 from neologue.masking.rules import GroupRules
@@ -29,6 +30,8 @@ def show_plan(plan: Plan, document: dict[str, Any]) -> None:
     statement, words = document["privacy"], round(plan.expected.words)
     protection = [*privacy_facts(statement), *planting_facts(document["planting"], words), *_full_layer_fact(plan)]
     show_facts(f"Privacy, at δ = {statement['delta']:g}", protection)
+    if "cost" in document:
+        show_cost(document["cost"])
 
 
 def _campaign_facts(plan: Plan) -> list[Fact]:
