@@ -179,7 +179,7 @@ def test_tables_tell_the_same(neologue: Neologue, known: Path, unary: dict[str, 
 def test_a_plan_says_what_its_service_costs(neologue: Neologue, known: Path) -> None:
     document = planned(neologue, known, "--privacy", "standard", "--cost", "--check-in-hours", 24, "--core-price", 2)
     cost = document["cost"]
-    assert cost["deployment"] == {
+    assert cost["hosting"] == {
         "check_in_hours": 24,
         "layer_hours": 168,
         "regions": 1,

@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from neologue.masking.rules import GroupRules
 from neologue.planning.expectation import Forecast, LayerForecast
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import EpsilonLimits, Plan
-from neologue.planning.service_cost import Deployment, ServiceCost, service_cost
+from neologue.planning.service_cost import Hosting, ServiceCost, service_cost
 from neologue.planning.unit_costs import UNIT_COSTS, unit_cost
 from neologue.privacy.statement import Exposure
 from neologue.release.foreseen import foreseen_facts
@@ -34,8 +35,8 @@ def plan_of(users: int, words: float = 1000.0, masked: GroupRules | None = None,
     return Plan(campaign, EpsilonLimits(), expected, (), foreseen_facts(campaign, None, Exposure(masked=masked)))
 
 
-def cost_of(users: int = 100_000_000, **run: float) -> ServiceCost:
-    return service_cost(plan_of(users), Deployment(**run))
+def cost_of(users: int = 100_000_000, **run: Any) -> ServiceCost:
+    return service_cost(plan_of(users), Hosting(**run))
 
 
 def test_a_device_checks_in_once_in_each_interval_until_its_layer_opens() -> None:
@@ -71,7 +72,7 @@ def test_prices_are_what_is_paid() -> None:
 
 
 def test_where_no_word_is_expected_none_has_a_cost() -> None:
-    assert service_cost(plan_of(1_000_000, words=0.2), Deployment()).per_word is None
+    assert service_cost(plan_of(1_000_000, words=0.2), Hosting()).per_word is None
 
 
 def test_devices_that_check_in_less_often_cost_less() -> None:
@@ -89,14 +90,14 @@ def test_regions_pay_for_what_workers_tell_the_one_database() -> None:
 
 def test_reports_that_are_sent_again_are_paid_for() -> None:
     once, again = plan_of(1_000_000), plan_of(1_000_000, allocation="drawn")
-    more = service_cost(again, Deployment()).sent_bytes - service_cost(once, Deployment()).sent_bytes
+    more = service_cost(again, Hosting()).sent_bytes - service_cost(once, Hosting()).sent_bytes
     assert more == pytest.approx(2 * (unit_cost("answer") + unit_cost("handshake")))
 
 
 def test_a_part_that_runs_on_one_machine_breaks_first() -> None:
     rules = GroupRules(groups=10_000_000)
     few, many = (
-        service_cost(plan_of(users, masked=rules), Deployment(check_in_hours=24), MASKS)
+        service_cost(plan_of(users, masked=rules), Hosting(check_in_hours=24), MASKS)
         for users in (100_000, 200_000_000)
     )
     assert few.breaks_first is None
@@ -112,10 +113,10 @@ def test_a_part_that_runs_on_one_machine_breaks_first() -> None:
     "run",
     [{"check_in_hours": 0}, {"layer_hours": math.nan}, {"regions": 0}, {"core_price": -1}, {"traffic_price": math.inf}],
 )
-def test_what_no_deployment_can_have_is_refused(run: dict[str, float]) -> None:
+def test_what_no_deployment_can_have_is_refused(run: dict[str, Any]) -> None:
     name, value = next(iter(run.items()))
     with pytest.raises(ParameterError, match=f"{name.replace('_', ' ')} must be .* not {value:g}"):
-        Deployment(**run)
+        Hosting(**run)
 
 
 def test_the_constants_are_those_of_the_page() -> None:

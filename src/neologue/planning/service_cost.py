@@ -25,7 +25,7 @@ SMALL_GROUP: Final = 100
 
 
 @dataclass(frozen=True)
-class Deployment:
+class Hosting:
     """How a campaign is run, and what things cost there; prices are in one currency, whichever it is."""
 
     check_in_hours: float = 1.0
@@ -119,11 +119,11 @@ class _PerDevice:
     sent: float
 
 
-def service_cost(plan: Plan, deployment: Deployment, masked: MaskingCost | None = None) -> ServiceCost:
+def service_cost(plan: Plan, hosting: Hosting, masked: MaskingCost | None = None) -> ServiceCost:
     """The cost of the service for a plan's campaign; with what masks cost a device, where votes are masked."""
     layers, users = plan.expected.layers, plan.campaign.users
-    interval = min(deployment.check_in_hours, deployment.layer_hours) * HOUR
-    times = deployment.layer_hours * HOUR / interval
+    interval = min(hosting.check_in_hours, hosting.layer_hours) * HOUR
+    times = hosting.layer_hours * HOUR / interval
     taking_part = [_in_groups(plan, masked) if masked else _plain(plan, layer) for layer in layers]
     busiest = dict.fromkeys(("workers", "masking groups", "proxies", "database"), 0.0)
     waited = answered = sent = 0.0
@@ -144,14 +144,14 @@ def service_cost(plan: Plan, deployment: Deployment, masked: MaskingCost | None 
         sent += asked * (each.sent + document_bytes(plan, roots))
     check_ins = waited + answered
     sent += check_ins * (unit_cost("answer") + unit_cost("handshake"))
-    parts = _parts(busiest, interval, deployment.regions)
-    hours = deployment.layer_hours * len(layers)
+    parts = _parts(busiest, interval, hosting.regions)
+    hours = hosting.layer_hours * len(layers)
     kept = answered * unit_cost("kept")
-    between = answered * unit_cost("written") * (1 - 1 / deployment.regions)
+    between = answered * unit_cost("written") * (1 - 1 / hosting.regions)
     money = Money(
-        sum(part.rented for part in parts) * hours * deployment.core_price,
-        (sent + between) / GIGABYTE * deployment.traffic_price,
-        kept / GIGABYTE * hours / MONTH_HOURS * deployment.storage_price,
+        sum(part.rented for part in parts) * hours * hosting.core_price,
+        (sent + between) / GIGABYTE * hosting.traffic_price,
+        kept / GIGABYTE * hours / MONTH_HOURS * hosting.storage_price,
     )
     words = plan.expected.words
     return ServiceCost(

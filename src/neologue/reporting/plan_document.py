@@ -8,7 +8,7 @@ from pathlib import Path
 from neologue.errors import ParameterError
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan, Point
-from neologue.planning.service_cost import Deployment, ServiceCost, service_cost
+from neologue.planning.service_cost import Hosting, ServiceCost, service_cost
 from neologue.planning.unit_costs import UNIT_COSTS
 from neologue.release.codec import parameters_document
 from neologue.release.planting import Planting
@@ -25,7 +25,7 @@ NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends o
 
 
 def plan_document(
-    plan: Plan, language: str, masked: MaskingCost | None = None, deployment: Deployment | None = None
+    plan: Plan, language: str, masked: MaskingCost | None = None, hosting: Hosting | None = None
 ) -> dict[str, object]:
     """The plan as plain values; with what masks cost a device, where votes are masked, and with the service's cost."""
     campaign, expected = plan.campaign, plan.expected
@@ -71,15 +71,15 @@ def plan_document(
         "fewest_users": plan.fewest_users,
         "reasons": reasons,
         **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
-        **({"cost": _cost(service_cost(plan, deployment, masked), deployment)} if deployment else {}),
+        **({"cost": _cost(service_cost(plan, hosting, masked), hosting)} if hosting else {}),
     }
 
 
-def _cost(cost: ServiceCost, deployment: Deployment) -> dict[str, object]:
+def _cost(cost: ServiceCost, hosting: Hosting) -> dict[str, object]:
     """The cost of the service, how it is run, and the constants of the law."""
     first = cost.breaks_first
     return {
-        "deployment": asdict(deployment),
+        "hosting": asdict(hosting),
         **asdict(cost),
         "money": {**asdict(cost.money), "total": cost.money.total},
         "breaks_first": None if first is None else first.name,

@@ -8,7 +8,7 @@ import click
 from neologue.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neologue.planning.service_cost import Deployment
+    from neologue.planning.service_cost import Hosting
 
 WITH_COST = ("check_in_hours", "layer_hours", "regions", "core_price", "traffic_price", "storage_price")
 """Options that only make sense with --cost."""
@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def cost_options(command: Command) -> Command:
-    """Add the options to a command; those not given have the defaults of a deployment."""
+    """Add the options to a command; those not given have the defaults of a hosting."""
     for option in (
         click.option(
             "--storage-price", type=float, help="Of a gigabyte of the database's disk for a month  [default: 0.12]"
@@ -39,13 +39,13 @@ def cost_options(command: Command) -> Command:
     return command
 
 
-def deployment_of(options: Mapping[str, Any]) -> "Deployment | None":
+def hosting_of(options: Mapping[str, Any]) -> "Hosting | None":
     """How the campaign is to be run, if its cost is asked for."""
-    from neologue.planning.service_cost import Deployment
+    from neologue.planning.service_cost import Hosting
 
     given = {name: options[name] for name in WITH_COST if options[name] is not None}
     if options["cost"]:
-        return Deployment(**given)
+        return Hosting(**given)
     if given:
         raise ParameterError(f"--{next(iter(given)).replace('_', '-')} needs --cost")
     return None

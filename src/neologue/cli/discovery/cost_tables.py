@@ -13,7 +13,7 @@ def show_cost(cost: dict[str, Any]) -> None:
     ]
     columns = ("part of the service", "cores at the busiest time", "cores rented")
     show_table("The service", columns, rows, range(1, len(columns)))
-    run, money, word = cost["deployment"], cost["money"], cost["per_word"]
+    run, money, word = cost["hosting"], cost["money"], cost["per_word"]
     facts = [
         Fact(
             "a device",

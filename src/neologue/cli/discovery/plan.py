@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.consent import YES, require_consent
-from neologue.cli.discovery.cost_options import cost_options, deployment_of
+from neologue.cli.discovery.cost_options import cost_options, hosting_of
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.privacy_option import PRIVACY, asked_level, first_epsilon
@@ -115,7 +115,7 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
     user, unless --yes accepts it.
     """
     # Mistakes are found before anything that takes long to import.
-    wanted, deployment = _check_options(options), deployment_of(options)
+    wanted, hosting = _check_options(options), hosting_of(options)
     from neologue.cli.discovery.plan_tables import show_plan
     from neologue.cli.terminal import show_progress
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
@@ -130,7 +130,7 @@ def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  
             progress.print_line("Measuring the cost of masking …")
             masked = _masking_cost(found)
         progress.print_line("Computing the privacy statement …")
-        document = plan_document(found, options["language"], masked, deployment)
+        document = plan_document(found, options["language"], masked, hosting)
     if plot:
         plot_tradeoff(found, plot)
         click.echo(f"wrote {plot}", err=True)
