@@ -35,7 +35,7 @@ def plan_of(users: int, words: float = 1000.0, masked: GroupRules | None = None,
     return Plan(campaign, EpsilonLimits(), expected, (), foreseen_facts(campaign, None, Exposure(masked=masked)))
 
 
-def cost_of(users: int = 100_000_000, **run: Any) -> ServiceCost:
+def cost_of(users: int = 100_000_000, **run: Any) -> ServiceCost:  # noqa: ANN401 - fields of Hosting
     return service_cost(plan_of(users), Hosting(**run))
 
 
