@@ -10,9 +10,6 @@ KILLS ?= 300
 # Modules go to whichever process is free, longest first, and stay whole: tests of one share what is dear to start or to read.
 PYTEST = .venv/test/bin/python -m pytest --dist loadfile --no-loadscope-reorder
 
-# Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
-unexport PYTHONDONTWRITEBYTECODE
-
 .PHONY: discover sandbox test suite lint ruff-check ruff-format mypy unit durations docs browser java node proxy soak bench sbom dist lock clean
 
 discover: .venv/discover/ready

@@ -2,13 +2,20 @@
 
 import gc
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 
 import pytest
-from hypothesis import settings
 
-from durations import durations
+# Bytecode is kept, whatever the environment says: tests start many processes, and pytest rewrites every assertion.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Its plugins are imported with it, and one imports Trio.
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
+from hypothesis import settings  # noqa: E402
+
+from durations import durations  # noqa: E402
 
 # The same examples in every run, and no verdict that depends on how busy the machine is.
 settings.register_profile("steady", derandomize=True, deadline=None)
