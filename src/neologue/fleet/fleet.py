@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -29,6 +29,7 @@ from neologue.device.network.transport import JSON, SMALL_ANSWER, HttpTransport,
 from neologue.device.policy import Policy
 from neologue.device.sending_time import SendingTime, SendingWindow
 from neologue.errors import LaterError, ParameterError
+from neologue.fleet.check_in_line import check_in_line
 from neologue.fleet.parent import BUSY, end_with_parent, is_orphan
 from neologue.masking.agreement import Confirmation
 from neologue.masking.messages import MaskedVector, Sharing, Unmasking
@@ -224,14 +225,17 @@ class _Turns:
 
     def work(self) -> None:
         """Take turns until nothing is left to do; for one of many threads."""
-        with HttpTransport(self._squad.server, plain=True) as line, self._turn:
+        server, weather = self._squad.server, self._squad.weather
+        with HttpTransport(server, plain=True) as own, closing(check_in_line(server)) as line, self._turn:
             chance = random.Random(self._chance.random())
-            transport = _YieldingTransport(FaultyTransport(line, self._squad.weather, chance), self._turn)
+            transport, asking = (
+                _YieldingTransport(FaultyTransport(each, weather, chance), self._turn) for each in (own, line)
+            )
             while (device := self._next()) is not None:
                 state, again = self._state[device], IMPATIENCE
                 self._under_way += 1
                 try:
-                    state, again = self._step(device, transport, chance)
+                    state, again = self._step(device, transport, asking, chance)
                 except LaterError:
                     pass
                 except BaseException:
@@ -268,11 +272,14 @@ class _Turns:
         dice = random.Random(f"{self._squad.seed} {device}")
         return dice.choice(_MESSAGES) if dice.random() < self._squad.weather.leaving else None
 
-    def _step(self, device: int, transport: Transport, chance: random.Random) -> tuple[str, float]:
-        """Let a device do what it can now; its state, and after how many seconds it is to be asked again."""
+    def _step(self, device: int, transport: Transport, asking: Transport, chance: random.Random) -> tuple[str, float]:
+        """Let a device do what it can now; its state, and after how many seconds it is to be asked again.
+
+        `asking` checks in for a device that sleeps; one that is awake has a transport of its own.
+        """
         squad, folder = self._squad, self._folder / str(device)
         if device not in self._answering:
-            state, again = peek(transport, squad.credentials[device])
+            state, again = peek(asking, squad.credentials[device])
             if state != "invited":
                 return state, again
             if not folder.exists() and chance.random() < squad.weather.silent:

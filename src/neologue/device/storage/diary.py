@@ -125,8 +125,7 @@ class Diary:
             if times < 1:
                 raise ParameterError(f"times is {times}; a typed word counts at least 1")
         with self._transaction() as today:
-            for word, times in words.items():
-                self._note(_normalise(word), times, today)
+            self._note_all(words, today)
 
     def words(self) -> dict[str, int]:
         """The words still remembered, each with how often it was typed, at most 2^31 - 1."""
@@ -217,20 +216,28 @@ class Diary:
             self._db.execute("DELETE FROM uses WHERE day <= ?", (last_expired,))
             self._strike()
 
-    def _note(self, word: str, times: int, today: int) -> None:
-        # A long string is more likely a secret than a word.
-        if not word or len(word) > self._longest:
-            return
-        kept = self._stored_form(word)
-        row = self._db.execute("SELECT id FROM words WHERE word = ?", (kept,)).fetchone()
-        if row is None:
-            self._make_room(for_words=1)
-            row = self._db.execute("SELECT IFNULL(MAX(word), 0) + 1 FROM uses").fetchone()
-            self._db.execute("INSERT INTO words VALUES (?, ?)", (kept, *row))
-        self._db.execute(
-            "INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = MIN(times + excluded.times, ?)",
-            (*row, today, min(times, _MOST_TIMES), _MOST_TIMES),
-        )
+    def _note_all(self, words: Mapping[str, int], today: int) -> None:
+        left = self._capacity - self._count()
+        (last,) = self._db.execute("SELECT IFNULL(MAX(word), 0) FROM uses").fetchone()
+        for typed, times in words.items():
+            word = _normalise(typed)
+            # A long string is more likely a secret than a word.
+            if not word or len(word) > self._longest:
+                continue
+            kept = self._stored_form(word)
+            row = self._db.execute("SELECT id FROM words WHERE word = ?", (kept,)).fetchone()
+            if row is None:
+                if left <= 0:
+                    self._make_room(for_words=1)
+                    left = 1
+                left -= 1
+                last += 1
+                row = (last,)
+                self._db.execute("INSERT INTO words VALUES (?, ?)", (kept, last))
+            self._db.execute(
+                "INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = MIN(times + excluded.times, ?)",
+                (*row, today, min(times, _MOST_TIMES), _MOST_TIMES),
+            )
 
     def _make_room(self, for_words: int = 0) -> None:
         """Evict the words with the oldest last use, of these the least typed, of these the first noted."""
