@@ -150,6 +150,16 @@ def forgets_masks_when_it_has_checked_them(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("neologue.protocol.invitation.is_signed", lambda *_: True)
 
 
+@wrong("refuses_a_list_that_no_log_shows")
+def answers_every_list(patch: pytest.MonkeyPatch) -> None:
+    loosen(patch, allow_unlogged_lists=True)
+
+
+@wrong("answers_a_list_that_is_in_the_log")
+def answers_no_list(patch: pytest.MonkeyPatch) -> None:
+    loosen(patch, largest_closed_vote_ratio=1.0)
+
+
 @wrong("refuses_another_version")
 def reads_every_version(patch: pytest.MonkeyPatch) -> None:
     really = Library._content
@@ -261,6 +271,7 @@ def follows_redirections(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transport.HttpTransport, "request", request)
 
 
+@wrong("answers_a_list_that_is_in_the_log")
 @wrong("answers_one_layer_alone")
 def answers_every_layer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("neologue.device.storage.spending_record._stored_report", lambda *_: b"\x02" + bytes(1000))

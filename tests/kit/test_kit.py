@@ -21,7 +21,6 @@ from wrong_devices import WRONG, Broken
 PYTHON: Final = (sys.executable, "-m", "neologue.conformance.python_driver")
 ELSEWHERE: Final = {
     "S1": "tests/test_entropy.py",
-    "M4": "tests/device/test_spending_record.py",
     "T7": "tests/device/test_sending_time.py",
     "T12": "tests/masking",
     "Z1": "tests/device/test_spending_record.py",

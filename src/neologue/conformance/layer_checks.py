@@ -12,6 +12,7 @@ from neologue.conformance.scene import (
     STRANGER,
     WORDS,
     Scene,
+    closed_layer,
     extending_layer,
     likely_layer,
     require,
@@ -85,6 +86,15 @@ def judges_a_layer_before_it_fetches_words(scene: Scene) -> None:
         scene.service.ask_about(asked)
         (step,) = scene.ticks("refused")
         require(step.again is not None and step.again >= DAY, f"it comes again in {step.again} s")
+    require(scene.service.asked("/v1/known") == 0, "it fetches known words")
+
+
+@check("P16")
+def refuses_a_list_that_no_log_shows(scene: Scene) -> None:
+    """A list of whole words is refused without a log, and its known words are not fetched."""
+    scene.service.ask_about(closed_layer())
+    scene.open(WORDS)
+    scene.ticks("refused")
     require(scene.service.asked("/v1/known") == 0, "it fetches known words")
 
 

@@ -2,10 +2,12 @@
 
 import time
 
-from neologue.conformance.check import DAY, check
+from neologue.conformance.check import DAY, REPORTS, check
 from neologue.conformance.driver import WitnessPolicy
-from neologue.conformance.scene import STRANGER, WORDS, Scene, extending_layer, require
+from neologue.conformance.report_checks import require_readable
+from neologue.conformance.scene import STRANGER, WORDS, Scene, closed_layer, extending_layer, require
 from neologue.conformance.scripted_log import QUORUM, WITNESSES, ScriptedLog
+from neologue.conformance.scripted_service import Reply, instead
 
 
 @check("V1")
@@ -105,6 +107,26 @@ def waits_for_a_log_that_went_back(scene: Scene) -> None:
     log.operator.append(b"more")
     _publish(scene, log)
     scene.ticks("final")
+
+
+@check("M4", "P16")
+def answers_a_list_that_is_in_the_log(scene: Scene) -> None:
+    """A list of whole words that is in the log is answered, and nothing else of the campaign."""
+    scene.service.ask_about(closed_layer())
+    _logged(scene)
+    scene.service.script(REPORTS, instead(Reply.error(401, "forged")))
+    scene.open(WORDS)
+    scene.tick()
+    listed = scene.service.layer
+    scene.service.ask_about(extending_layer())
+    _logged(scene)
+    scene.tick()
+    require(len(scene.service.reports) == 1, "it answers another layer")
+    scene.service.ask_about(listed)
+    _logged(scene)
+    scene.ticks("final")
+    scene.require_same_bytes()
+    require_readable(scene)
 
 
 def _logged(scene: Scene) -> ScriptedLog:

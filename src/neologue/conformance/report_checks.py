@@ -30,7 +30,7 @@ def answers_in_order(scene: Scene) -> None:
     require(service.requests[-1].kind == "application/octet-stream", "a report has another content type")
     sent, shown = Submission.parse(service.reports[0]), Credential.parse(scene.credential)
     require((sent.campaign_id, sent.serial) == (shown.campaign_id, shown.serial), "a report names another device")
-    _require_readable(scene)
+    require_readable(scene)
 
 
 @check("L7", "R5")
@@ -39,10 +39,11 @@ def answers_likely_strings(scene: Scene) -> None:
     scene.service.ask_about(likely_layer())
     scene.open(WORDS)
     scene.ticks("final")
-    _require_readable(scene)
+    require_readable(scene)
 
 
-def _require_readable(scene: Scene) -> None:
+def require_readable(scene: Scene) -> None:
+    """All reports that count can be read."""
     for report in scene.service.final.values():
         try:
             read_report(scene.service.layer, report)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from neologue.language.likely_candidates import LikelyCandidates, RootRound
 from neologue.language.likely_roots import NEVER
 from neologue.language.spelling_costs import SpellingCosts
 from neologue.language.vocabulary import Vocabulary
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.layer import ExtendingLayer, LikelyLayer
 from neologue.protocol.submission import Submission
 
@@ -46,6 +48,13 @@ def likely_layer() -> LikelyLayer:
     rounds = (RootRound(strings([""]), np.array([0]), np.array([NEVER]), 16, 16),)
     asked = LikelyCandidates(spelling, rounds)
     return LikelyLayer(**_COMMON, alphabet=alphabet, depth=8, asked=asked)
+
+
+def closed_layer() -> ClosedLayer:
+    """A list of words that a device with the usual policy answers if it is in a log."""
+    listed = strings(["".join(word) for word in product("abc", repeat=5)])
+    told = {name: value for name, value in _COMMON.items() if name not in ("pass_number", "number", "sampler")}
+    return ClosedLayer(**told | {"epsilon": 3.0}, alphabet=Alphabet("abc"), words=listed, depth=8)
 
 
 _COMMON: dict[str, Any] = {

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.errors import NeologueError
+from neologue.protocol.closed_layer import ClosedLayer
 from neologue.protocol.credential import Credential, issue
 from neologue.protocol.documents import known_document
 from neologue.protocol.invitation import invite
@@ -89,7 +90,7 @@ def lost_answer(answer: Callable[[], Reply]) -> Reply:
 class ScriptedService:
     """A campaign with one layer."""
 
-    def __init__(self, layer: Layer, operator: Ed25519PrivateKey) -> None:
+    def __init__(self, layer: Layer | ClosedLayer, operator: Ed25519PrivateKey) -> None:
         self.operator = self.issuer = operator
         self.campaign_id = b"conformance kit!"
         self.secret = bytes(32)
@@ -104,7 +105,7 @@ class ScriptedService:
         self.documents: dict[str, bytes] = {}
         self.ask_about(layer)
 
-    def ask_about(self, layer: Layer) -> None:
+    def ask_about(self, layer: Layer | ClosedLayer) -> None:
         """Invite to this layer from now on."""
         self.layer = layer
         self.documents[f"/v1/layers/{layer.digest.hex()}"] = layer.document
