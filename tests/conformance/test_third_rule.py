@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from layers import small_layer
-from neologue.campaign import parameters
 from neologue.campaign.campaign import Campaign
-from neologue.campaign.parameters import RULE_NAMES
+from neologue.campaign.rule_names import JUDGES_LAYERS
 from neologue.discovery.selection import RULES, select, top
 from neologue.discovery.selection.rule import Cut, ForeseenCuts, Rule
 from neologue.discovery.selection.selected import Selection, select_largest
@@ -55,7 +54,7 @@ PODIUM = Rule(select_podium, foresee_podium, top.surely_enough, keeps_most_voted
 @pytest.fixture
 def named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule's name, and nothing else of it."""
-    monkeypatch.setattr(parameters, "RULE_NAMES", (*RULE_NAMES, NAME))
+    monkeypatch.setitem(JUDGES_LAYERS, NAME, False)
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def embedded() -> tuple[Campaign, Lexicon]:
 
 
 def test_the_names_that_a_campaign_permits_are_the_rules_there_are() -> None:
-    assert tuple(RULES) == RULE_NAMES
+    assert tuple(RULES) == tuple(JUDGES_LAYERS)
 
 
 def test_an_unknown_rule_is_refused_by_a_campaign() -> None:

@@ -9,10 +9,11 @@ from typing import Unpack
 from neologue.campaign.allocation import check_planned_promise
 from neologue.campaign.changes import Changes
 from neologue.campaign.keeping_level import keep_level, user_cost
-from neologue.campaign.parameters import LAYERED_RULE, Parameters
+from neologue.campaign.parameters import Parameters
 from neologue.campaign.privacy_level import LEVELS, PrivacyLevel, check_undecided, default_level
 from neologue.campaign.profiles import profile as profile_named
 from neologue.campaign.promise import fewest_reports
+from neologue.campaign.rule_names import judges_layers
 from neologue.errors import LanguageError, ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.likely_roots import MOST_OPENINGS
@@ -81,7 +82,7 @@ class Campaign:
                 parameter="alphabet",
             )
         widest = self.parameters.frontier * self.alphabet.size
-        keeps_most_voted = self.parameters.layers is None and self.parameters.rule != LAYERED_RULE
+        keeps_most_voted = self.parameters.layers is None and not judges_layers(self.parameters.rule)
         if keeps_most_voted and widest > self.largest_layer:
             raise ParameterError(
                 f"a frontier of {self.parameters.frontier:,} prefixes and {self.alphabet.size} symbols make {widest:,} "
@@ -120,7 +121,7 @@ class Campaign:
         (6.0, 20, 1e-10)
         """
         base = profile_named(name)
-        if "layers" not in changes and changes.get("rule", LAYERED_RULE) != LAYERED_RULE:
+        if "rule" in changes and "layers" not in changes and not judges_layers(changes["rule"]):
             changes["layers"] = None
         asked = replace(base.parameters, **changes)
         level = _level_of(privacy, asked, changes)

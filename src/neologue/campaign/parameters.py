@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 
+from neologue.campaign.rule_names import JUDGES_LAYERS, judges_layers
 from neologue.errors import ParameterError
 from neologue.language.word_form import CASES, PUNCTUATIONS
 from neologue.privacy.allocation.planned_layers import planned_reports
@@ -15,10 +16,6 @@ from neologue.protocol.limits import DEEPEST, LARGEST_LAYER, SAMPLERS, check_who
 from neologue.randomizers.registry import RANDOMIZERS
 from neologue.randomizers.thresholds import check_epsilon
 
-RULE_NAMES = ("top", "significant")
-"""The rules that `neologue.discovery.selection` has."""
-LAYERED_RULE = "significant"
-"""The one rule whose p-values can be taken of sums over layers."""
 MOST_LAYERS = 30
 ALLOCATIONS = ("filled", "drawn")
 MOST_PROMISED = 1000.0
@@ -95,7 +92,7 @@ class Parameters:
     def __post_init__(self) -> None:
         _choice("randomizer", self.randomizer, RANDOMIZERS)
         _choice("sampler", self.sampler, SAMPLERS)
-        _choice("rule", self.rule, RULE_NAMES)
+        _choice("rule", self.rule, JUDGES_LAYERS)
         _choice("allocation", self.allocation, ALLOCATIONS)
         _choice("case", self.case, CASES)
         _choice("punctuation", self.punctuation, PUNCTUATIONS)
@@ -113,10 +110,11 @@ class Parameters:
         _share("false words", self.false_words, parameter="false_words")
         if self.layers is not None:
             check_whole("layers", self.layers, 1, MOST_LAYERS, parameter="layers")
-            if self.rule != LAYERED_RULE:
+            if not judges_layers(self.rule):
+                able = " and ".join(filter(judges_layers, JUDGES_LAYERS))
                 raise ParameterError(
-                    f"only the rule {LAYERED_RULE} judges words by the votes of several layers, not {self.rule!r}: "
-                    "leave out layers, or choose that rule",
+                    f"only the rule {able} judges words by the votes of several layers, not {self.rule!r}: leave out "
+                    "layers, or choose that rule",
                     parameter="layers",
                 )
         check_whole("k", self.k_anonymity, 0, MOST_IN_A_PROMISE, parameter="k_anonymity")

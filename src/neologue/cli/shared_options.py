@@ -62,9 +62,9 @@ def randomizer_names() -> Sequence[str]:
 
 def rule_names() -> Sequence[str]:
     """The rules by which prefixes are kept."""
-    from neologue.campaign.parameters import RULE_NAMES
+    from neologue.campaign.rule_names import JUDGES_LAYERS
 
-    return tuple(RULE_NAMES)
+    return tuple(JUDGES_LAYERS)
 
 
 PROFILE = click.option(

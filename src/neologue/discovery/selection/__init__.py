@@ -12,7 +12,7 @@ from neologue.protocol.layer import ExtendingLayer
 from neologue.table import Table
 
 RULES: Table[Rule] = Table("rule is called", "neologue.discovery.selection", {"top": TOP, "significant": SIGNIFICANT})
-"""By the names that `neologue.campaign.parameters.RULE_NAMES` permits."""
+"""By the names that `neologue.campaign.rule_names` permits."""
 
 
 def select(layer: ExtendingLayer, tally: Tally, campaign: Campaign) -> Selection:

@@ -14,9 +14,10 @@ from neologue.aggregation.modes import MODES, aggregator_of, check_mode
 from neologue.campaign.allocation import expected_users
 from neologue.campaign.campaign import MOST_USERS, Campaign
 from neologue.campaign.measuring import Measuring
-from neologue.campaign.parameters import LAYERED_RULE, Parameters
+from neologue.campaign.parameters import Parameters
 from neologue.campaign.privacy_level import PAPER
 from neologue.campaign.profiles import profile
+from neologue.campaign.rule_names import judges_layers
 from neologue.errors import ParameterError
 from neologue.language.alphabet import Alphabet
 from neologue.language.builtin import alphabet_of
@@ -154,7 +155,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         """The campaign, for as many users as its devices leave after the reserve and those who measure."""
         base = profile(self.profile)
         stated = msgspec.convert(self.parameters, dict[str, Any])
-        if stated.get("rule", LAYERED_RULE) != LAYERED_RULE:
+        if "rule" in stated and not judges_layers(stated["rule"]):
             stated = {"layers": None, **stated}
         alphabet = alphabet_of(base.alphabet, self.language or "en")
         known = Vocabulary.builtin(self.language) if self.language else Vocabulary.empty()
