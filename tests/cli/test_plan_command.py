@@ -285,6 +285,11 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
         (["--privacy", "strict", "--local-epsilon", "9"], "--privacy strict says what --local-epsilon 9 says"),
         (["--privacy", "strict", "--delta", "1e-6"], "--privacy strict says what --delta 1e-06 says"),
         (["--known", "none.txt"], "one word per line"),
+        (["--shape-epsilon", "1"], "--shape-epsilon is about DATA: give a file"),
+        (["--ledger", "spent.db"], "--ledger is about DATA: give a file"),
+        (["nowhere.csv"], "there is no file nowhere.csv"),
+        ([__file__, "--shape-epsilon", "0"], "from 0.001 to 20, not 0"),
+        ([__file__, "--ledger", "spent.db"], "--ledger needs --population too"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -125,8 +125,8 @@ class Ledger:
         )
         return True
 
-    def settle(self, campaign: str, collection: Collection) -> Spent:
-        """Record what a campaign really collected and is about to release.
+    def settle(self, campaign: str, collection: Collection, *, tells_words: bool = True) -> Spent:
+        """Record what a campaign really collected and is about to release, which may be no words at all.
 
         A BudgetError says that it must not be released. What was collected is recorded in any case, because it
         happened: even of a campaign that was thought abandoned.
@@ -143,7 +143,7 @@ class Ledger:
                 refusal = error
             with self._store.transaction() as db:
                 if ledger_rows.claim(db, snapshot):
-                    self.settle_in(db, known, collection, told=refusal is None)
+                    self.settle_in(db, known, collection, told=tells_words and refusal is None)
                     break
         if refusal:
             raise refusal

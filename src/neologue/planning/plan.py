@@ -14,6 +14,7 @@ from neologue.errors import ParameterError
 from neologue.masking.rules import GroupRules
 from neologue.planning.expectation import Forecast
 from neologue.planning.forecast import forecast
+from neologue.planning.suitable_words import suitable_words
 from neologue.populations.lexicon import Lexicon
 from neologue.privacy.collection import Batch
 from neologue.privacy.cost import candidates_matter, density
@@ -21,7 +22,7 @@ from neologue.privacy.statement import Exposure, LayerShown, PrivacyFacts, priva
 from neologue.randomizers.registry import randomizer
 from neologue.release.facts import facts_of
 from neologue.release.foreseen import foreseen_allocation, foreseen_facts
-from neologue.release.foreseen_cost import reader_epsilon, with_dropouts
+from neologue.release.foreseen_cost import holding_at_most, reader_epsilon, with_dropouts
 
 UNITS = ("item", "user")
 LARGEST_CHOSEN_EPSILON = 10.0
@@ -112,6 +113,12 @@ class Plan:
         """The central ε of a whole user if the run goes as foreseen."""
         return reader_epsilon(self.facts, "user")
 
+    def user_epsilon_of(self, words: int) -> float | None:
+        """The central ε of a user who holds at most so many words; None where that changes more than what is held."""
+        if candidates_matter(self.facts.mechanism):
+            return None
+        return reader_epsilon(holding_at_most(self.facts, words), "user")
+
     @property
     def full_layer(self) -> float | None:
         """The item-level ε of a layer with the most candidates that the paper allows; None for other methods."""
@@ -135,12 +142,14 @@ def plan(
     exposure: Exposure | None = None,
     *,
     level: PrivacyLevel | None = None,
+    chooses_words: bool = False,
     on_progress: OnProgress = lambda _: None,
     tradeoff: Sequence[float] = TRADEOFF,
 ) -> Plan:
     """The campaign with the largest local ε within the limits; without `users`, for the fewest that allow it.
 
-    A level gives the limits, and other levels are then shown beside it in the place of a trade-off.
+    A level gives the limits, and other levels are then shown beside it in the place of a trade-off. A plan that
+    `chooses_words` asks for as many words of a user as suits a level, and not always for the profile's.
     """
     if level:
         limits, tradeoff = limits_of(level), ()
@@ -150,6 +159,10 @@ def plan(
     on_progress(f"Foreseeing a campaign among {users:,} users …")
     if level:
         campaign = _at_level(campaigns, foresight, users, level)
+        suitable = suitable_words(lexicon, campaign.parameters.words_per_user) if chooses_words else None
+        if suitable and _may_ask_for(suitable, campaign, level):
+            campaigns = _with_words(campaigns, suitable)
+            campaign = _at_level(campaigns, foresight, users, level)
     else:
         campaign = _largest_epsilon(campaigns, foresight, users, limits)
     points = []
@@ -285,6 +298,30 @@ def _at_level(campaigns: Campaigns, foresight: _Foresight, users: int, level: Pr
         return reader_epsilon(with_dropouts(foresight.facts(campaign)), "user")
 
     return keep_level(campaigns(users, level.local_epsilon), level, cost)
+
+
+def _may_ask_for(words: int, campaign: Campaign, level: PrivacyLevel) -> bool:
+    """Whether another B than a campaign's lets more be found at a level.
+
+    With the largest local ε of the level, more words cost nothing that was not to be had anyhow.
+    """
+    parameters = campaign.parameters
+    return (
+        words != parameters.words_per_user
+        and level.user_epsilon is not None
+        and not candidates_matter(parameters.randomizer)
+        and not (words < parameters.words_per_user and campaign.epsilon == level.local_epsilon)
+    )
+
+
+def _with_words(campaigns: Campaigns, words: int) -> Campaigns:
+    """The same campaigns with another B."""
+
+    def campaign(users: int, epsilon: float | None) -> Campaign:
+        made = campaigns(users, epsilon)
+        return replace(made, parameters=replace(made.parameters, words_per_user=words))
+
+    return campaign
 
 
 def _outlook(campaigns: Campaigns, foresight: _Foresight, users: int, level: PrivacyLevel) -> LevelOutlook:

@@ -1,6 +1,7 @@
 """The words that can be found in a language, and the chance that a user holds each."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,10 @@ from neologue.randomizers.channel import Floats
 
 KINDS_OF_USERS = 24
 """Nodes of the quadrature over how much users type."""
+TRIED_DRAWS = np.geomspace(1e-3, 1e6, 200)
+"""Where the number of different words is tabulated, …"""
+KINDS_OF_WORDS = 400
+"""… with words of nearly the same share taken together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +63,20 @@ class Lexicon:
             campaign.alphabet,
             campaign.known,
         )
+
+    def held_by(self, held: Sequence[float], kinds: Sequence[float]) -> "Lexicon":
+        """The same words among other users: such shares of them hold so many different ones on average."""
+        logarithms = np.log(self.shares)
+        numbers, edges = np.histogram(logarithms, KINDS_OF_WORDS)
+        middles = np.exp((edges[1:] + edges[:-1]) / 2)
+        different = -np.expm1(-np.outer(TRIED_DRAWS, middles)) @ numbers
+        draws = np.interp(held, np.append(0.0, different), np.append(0.0, TRIED_DRAWS))
+        return replace(self, draws=draws, kinds=np.array(kinds))
+
+    @cached_property
+    def words_of_kinds(self) -> Floats:
+        """How many different words users of each kind hold on average."""
+        return np.asarray(-np.expm1(-np.outer(self.draws, self.shares)).sum(axis=1))
 
     @cached_property
     def costs(self) -> SpellingCosts:

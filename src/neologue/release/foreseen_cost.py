@@ -19,6 +19,12 @@ def _central_epsilon(collection: Collection, delta: float, unit: str) -> float:
     return central_epsilon(collection, delta, unit)
 
 
+def holding_at_most(facts: PrivacyFacts, words: int) -> PrivacyFacts:
+    """The facts as they are for users who hold at most so many words, if reports are unary: noise is then the same."""
+    planned = (replace(layer, words=min(layer.words or words, words)) for layer in facts.allocation.layers)
+    return replace(facts, words_per_user=words, allocation=replace(facts.allocation, layers=tuple(planned)))
+
+
 def with_dropouts(facts: PrivacyFacts) -> PrivacyFacts:
     """The facts if as many users stay away as a promise has room for."""
 

@@ -6,10 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from neologue.errors import ParameterError
+from neologue.planning.duration import Duration
 from neologue.planning.masking_cost import MaskingCost
 from neologue.planning.plan import Plan, Point
 from neologue.planning.service_cost import Hosting, ServiceCost, service_cost
+from neologue.planning.typing_shape import TypingShape
 from neologue.planning.unit_costs import UNIT_COSTS
+from neologue.privacy.cost import central_epsilon
 from neologue.release.codec import parameters_document
 from neologue.release.planting import Planting
 from neologue.release.released_group import LayerSize, ReleasedGroup, together
@@ -18,6 +21,8 @@ FORMAT = 1
 _FIELDS = {"pass_number": "pass", "layer_size": "cohort"}
 """Fields of a layer that a document calls otherwise than the code."""
 NOTHING_SURE = "not even a word that every user reports is found with a chance of 95 %"
+NO_DATA = "the plan is not for the users of a file"
+NO_CHECK_INS = "nobody said how many devices check in on a day"
 NOTHING_PROMISED = "no central ε is promised"
 NO_LEVEL = "no level of privacy was asked for"
 ENOUGH_USERS = "it is about users who are too few to find anything at a level of privacy"
@@ -25,7 +30,12 @@ NOT_FULL = "it is about Subset Selection with the rule top, whose cost depends o
 
 
 def plan_document(
-    plan: Plan, language: str, masked: MaskingCost | None = None, hosting: Hosting | None = None
+    plan: Plan,
+    language: str,
+    masked: MaskingCost | None = None,
+    hosting: Hosting | None = None,
+    shape: TypingShape | None = None,
+    lasting: Duration | None = None,
 ) -> dict[str, object]:
     """The plan as plain values; with what masks cost a device, where votes are masked, and with the service's cost."""
     campaign, expected = plan.campaign, plan.expected
@@ -38,6 +48,8 @@ def plan_document(
         **({"full_layer_item_epsilon": NOT_FULL} if full is None else {}),
         **({"level": NO_LEVEL} if plan.level is None else {}),
         **({"fewest_users": ENOUGH_USERS} if plan.fewest_users is None else {}),
+        **({"shape": NO_DATA} if shape is None else {}),
+        **({"duration": NO_CHECK_INS} if lasting is None else {}),
         **({"fewest_reports": NOTHING_PROMISED} if fewest_reports_of(plan) is None else {}),
     }
     return {
@@ -69,6 +81,8 @@ def plan_document(
             for outlook in plan.levels
         ],
         "fewest_users": plan.fewest_users,
+        "shape": shape and _shape(shape, campaign.parameters.delta),
+        "duration": lasting and asdict(lasting),
         "reasons": reasons,
         **({"masked": {**asdict(plan.masked), **asdict(masked)}} if plan.masked and masked else {}),
         **({"cost": _cost(service_cost(plan, hosting, masked), hosting)} if hosting else {}),
@@ -84,6 +98,17 @@ def _cost(cost: ServiceCost, hosting: Hosting) -> dict[str, object]:
         "money": {**asdict(cost.money), "total": cost.money.total},
         "breaks_first": None if first is None else first.name,
         "constants": {name: asdict(constant) for name, constant in UNIT_COSTS.items()},
+    }
+
+
+def _shape(shape: TypingShape, delta: float) -> dict[str, object]:
+    """How many words users hold, and what it cost them to tell."""
+    return {
+        "users": shape.collection.batches[0].reports,
+        "local_epsilon": shape.collection.epsilon,
+        "user_epsilon": central_epsilon(shape.collection, delta, "user"),
+        "mean": shape.mean,
+        "classes": [{"from": first, "to": last, "share": share} for first, last, share in shape.classes],
     }
 
 

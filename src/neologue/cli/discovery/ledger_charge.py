@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from neologue.campaign.measuring import Measuring
     from neologue.discovery.result import Release
     from neologue.ledger.ledger import Ledger
+    from neologue.privacy.collection import Collection
 
 
 class DiscoveryCharge:
@@ -26,6 +27,21 @@ class DiscoveryCharge:
         if self._book:
             rare = AnonymityChances.of(campaign.anonymity)
             self._book.plan(self._population, self._campaign, foreseen_charge(campaign, measure), rare)
+
+    def plan_shape(self, cost: "Collection") -> None:
+        """Charge an estimate of what people hold, or refuse before anything of it is drawn."""
+        if self._book:
+            self._book.plan(self._population, self._campaign, cost)
+
+    def settle_shape(self, cost: "Collection") -> None:
+        """Record that the estimate was made. It shows no word, so that no promise about rare ones is weakened."""
+        if self._book:
+            self._book.settle(self._campaign, cost, tells_words=False)
+
+    @property
+    def charges(self) -> bool:
+        """Whether there is a ledger."""
+        return self._book is not None
 
     def settle(self, release: "Release") -> None:
         """Replace the foreseen cost by the actual one; refuse the release if the budget does not cover it."""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,8 @@ import click
 
 from neologue.cli.consent import YES, require_consent
 from neologue.cli.discovery.cost_options import cost_options, hosting_of
+from neologue.cli.discovery.ledger_charge import DiscoveryCharge
+from neologue.cli.discovery.plan_shape import check_shape, learn_shape, read_people, shape_options
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.privacy_option import PRIVACY, asked_level, first_epsilon
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from neologue.masking.rules import GroupRules
     from neologue.planning.masking_cost import MaskingCost
     from neologue.planning.plan import Plan
+    from neologue.planning.typing_shape import TypingShape
 
 DEFAULT_USERS = 1_000_000
 CHANGEABLE = (
@@ -60,12 +64,20 @@ CHANGEABLE = (
         ("neologue plan --central-epsilon 1 --unit user", "how many people it takes"),
         ("neologue plan --users 2000000 --language id --local-epsilon 7", "Indonesian, within a limit on ε"),
         ("neologue plan --users 50000000 --cost --check-in-hours 24", "the machines and the money that it takes"),
+        ("neologue plan typed.parquet --shape-epsilon 0.5", "for people who hold as many words as yours do"),
+        ("neologue plan --users 500000 --check-ins 80000", "how many days it takes, too"),
     ),
 )
+@shape_options
 @click.option(
     "--users",
     type=int,
-    help=f"Users that can be asked  [default: the fewest within both epsilons, or {DEFAULT_USERS:,}]",
+    help=f"Users that can be asked  [default: all of DATA, the fewest within both epsilons, or {DEFAULT_USERS:,}]",
+)
+@click.option(
+    "--check-ins",
+    type=click.IntRange(1),
+    help="Devices that check in on a day; the plan then says how long the campaign takes.",
 )
 @language_option("en", "The language whose word frequencies the plan uses.")
 @PROFILE
@@ -107,37 +119,41 @@ CHANGEABLE = (
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the trade-off into this SVG file.")
 @YES
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of tables.")
-def plan(plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
+def plan(data: Sequence[Path], plot: Path | None, as_json: bool, yes: bool, **options: Any) -> None:  # noqa: ANN401 - click passes what is declared above
     """Plan a campaign: choose parameters within limits on ε, and forecast what they find and cost.
 
-    Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. Nobody is asked: the forecast is
-    computed from the word frequencies of the language. Exits with 2 if the plan has a central ε above 10 for a whole
-    user, unless --yes accepts it.
+    Give any of --users, --local-epsilon and --central-epsilon; the rest is chosen. The forecast is computed from the
+    word frequencies of the language. With DATA, a table of users and words as for discover, it is for users who hold
+    as many new words as these. How many those are is estimated under an ε of its own. Exits with 2 if the plan has a
+    central ε above 10 for a whole user, unless --yes accepts it.
     """
     # Mistakes are found before anything that takes long to import.
+    charge = check_shape(data, options)
     wanted, hosting = _check_options(options), hosting_of(options)
     from neologue.cli.discovery.plan_tables import show_plan
     from neologue.cli.terminal import show_progress
+    from neologue.planning.duration import duration
     from neologue.reporting.plan_document import check_plot, plan_document, plot_tradeoff
 
     if plot:
         check_plot(plot)
     with show_progress(sys.stderr) as progress:
         progress.print_line("Reading words …")
-        found = _make_plan(wanted, options, progress.print_line)
+        found, shape = _make_plan(data, wanted, charge, options, progress.print_line)
+        lasting = None if options["check_ins"] is None else duration(found.campaign, options["check_ins"])
         masked = None
         if found.masked:
             progress.print_line("Measuring the cost of masking …")
             masked = _masking_cost(found)
         progress.print_line("Computing the privacy statement …")
-        document = plan_document(found, options["language"], masked, hosting)
+        document = plan_document(found, options["language"], masked, hosting, shape, lasting)
     if plot:
         plot_tradeoff(found, plot)
         click.echo(f"wrote {plot}", err=True)
     if as_json:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False).encode())
     else:
-        show_plan(found, document)
+        show_plan(found, document, charged=charge.charges)
     if not yes:
         require_consent(found.user_epsilon)
 
@@ -184,7 +200,13 @@ def _check_options(options: dict[str, Any]) -> _Wanted:
     return wanted
 
 
-def _make_plan(wanted: _Wanted, options: dict[str, Any], print_line: Any) -> "Plan":  # noqa: ANN401 - a function of a line
+def _make_plan(
+    data: Sequence[Path],
+    wanted: _Wanted,
+    charge: DiscoveryCharge,
+    options: dict[str, Any],
+    print_line: Callable[[str], None],
+) -> "tuple[Plan, TypingShape | None]":
     from neologue.language import builtin
     from neologue.language.vocabulary import Vocabulary
     from neologue.planning.plan import FIRST_USERS, EpsilonLimits
@@ -194,17 +216,26 @@ def _make_plan(wanted: _Wanted, options: dict[str, Any], print_line: Any) -> "Pl
     limits = EpsilonLimits(options["local_epsilon"], options["central_epsilon"], options["unit"])
     users = options["users"]
     # Before anything is read.
-    wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
+    asked = wanted.campaign(FIRST_USERS if users is None else users, limits.local_epsilon)
     known = Vocabulary.from_file(options["known"]) if options["known"] else builtin.vocabulary(wanted.language)
-    return plan_for(
+    shape = None
+    if data:
+        people = read_people(data, options, asked.parameters.days, asked)
+        users = people.users if users is None else users
+        wanted.campaign(users, limits.local_epsilon)
+        shape = learn_shape(people, replace(asked, known=known), charge, options)
+    found = plan_for(
         lambda asked, epsilon: wanted.campaign(asked, epsilon, known),
         wanted.language,
         users,
         limits,
         Exposure(masked=wanted.masked),
         level=wanted.level,
+        shape=shape,
+        chooses_words=options["words_per_user"] is None,
         on_progress=print_line,
     )
+    return found, shape
 
 
 def _group_rules(options: dict[str, Any]) -> "GroupRules | None":

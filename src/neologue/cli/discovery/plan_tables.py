@@ -4,6 +4,7 @@ from typing import Any
 
 from neologue.campaign.parameters import Parameters
 from neologue.campaign.privacy_level import weaker
+from neologue.campaign.profiles import profile
 from neologue.cli.discovery.cost_tables import show_cost
 from neologue.cli.discovery.tables import show_colluders
 from neologue.cli.terminal import show_facts, show_table
@@ -15,23 +16,31 @@ from neologue.reporting.plan_document import fewest_reports_of
 from neologue.reporting.sentences import what_finds_more
 from neologue.reporting.short_facts import OF_USE, Fact, percent, planting_facts, privacy_facts
 
+HELD_BY_FEWER = 6
+"""How many times fewer words a user of the example holds."""
 
-def show_plan(plan: Plan, document: dict[str, Any]) -> None:
-    """Print the layers, what other ε would give, and facts about the plan and its privacy."""
+
+def show_plan(plan: Plan, document: dict[str, Any], *, charged: bool) -> None:
+    """Print the layers, what other ε would give, and facts about the plan and its privacy.
+
+    `charged` is whether a ledger paid for the shape of the data, if there is one.
+    """
     show_table("Layers, as foreseen", *_layer_table(plan))
     if plan.levels:
         show_table("Levels of privacy", *_level_table(plan))
     if plan.tradeoff:
         show_table("The trade-off", *_tradeoff_table(plan))
     show_colluders(plan.facts)
-    show_facts(
-        "Plan", [*_campaign_facts(plan), *_device_facts(plan, document), *_level_facts(plan), *_promise_facts(plan)]
-    )
+    about = [*_campaign_facts(plan), *_device_facts(plan, document), *_duration_fact(document["duration"])]
+    show_facts("Plan", [*about, *_level_facts(plan), *_promise_facts(plan)])
     statement, words = document["privacy"], round(plan.expected.words)
-    protection = [*privacy_facts(statement), *planting_facts(document["planting"], words), *_full_layer_fact(plan)]
+    privacy = [*privacy_facts(statement), *_fewer_words_fact(plan)]
+    protection = [*privacy, *planting_facts(document["planting"], words), *_full_layer_fact(plan)]
     show_facts(f"Privacy, at δ = {statement['delta']:g}", protection)
     if "cost" in document:
         show_cost(document["cost"])
+    if document["shape"]:
+        show_facts("Shape of the data", _shape_facts(document["shape"], charged=charged))
 
 
 def _campaign_facts(plan: Plan) -> list[Fact]:
@@ -97,6 +106,43 @@ def _masked_facts(rules: GroupRules, cost: dict[str, Any]) -> list[Fact]:
     ]
 
 
+def _duration_fact(lasting: dict[str, Any] | None) -> list[Fact]:
+    if lasting is None:
+        return []
+    hours = lasting["layer_hours"]
+    return [
+        Fact(
+            "duration",
+            f"about {lasting['days']:,.1f} days: with {lasting['check_ins']:,} devices that check in on a day, a layer "
+            f"waits {hours:,} hours (--hours {hours}) for 95 % of its own",
+        )
+    ]
+
+
+def _fewer_words_fact(plan: Plan) -> list[Fact]:
+    """What the release costs users who hold fewer words than a report has room for."""
+    most = plan.campaign.parameters.words_per_user
+    fewer = max(1, most // HELD_BY_FEWER)
+    epsilon = None if fewer == most else plan.user_epsilon_of(fewer)
+    if epsilon is None:
+        return []
+    return [Fact("fewer words", f"who holds fewer than {most} is protected better: with {fewer}, ε = {shown(epsilon)}")]
+
+
+def _shape_facts(shape: dict[str, Any], *, charged: bool) -> list[Fact]:
+    """What was learnt about people, and what it cost them."""
+    return [
+        Fact("users", f"{shape['users']:,}, who hold {shape['mean']:,.1f} new words on average"),
+        Fact(
+            "estimated",
+            f"from one report of each, with a local ε of {shape['local_epsilon']:g}: a central ε of "
+            f"{shown(shape['user_epsilon'])} for a whole user, beside what a campaign will cost",
+        ),
+        Fact("ledger", "charged for it" if charged else "none was charged for it; --ledger does that"),
+        Fact("shares of words", "the public frequencies of the language, whatever is in the data"),
+    ]
+
+
 def _level_facts(plan: Plan) -> list[Fact]:
     """What the level is, what the next weaker one would buy, and how many users it takes if these are too few."""
     if plan.level is None:
@@ -126,7 +172,9 @@ def _promise_facts(plan: Plan) -> list[Fact]:
         return []
     protected = "a whole user" if parameters.promised_unit == "user" else "a word"
     if plan.level:
-        options = f"--privacy {plan.level.name}"
+        usual = profile(plan.campaign.profile).parameters.words_per_user
+        words = "" if parameters.words_per_user == usual else f" --words-per-user {parameters.words_per_user}"
+        options = f"--privacy {plan.level.name}{words}"
     else:
         live = "; a live campaign needs --allocation drawn and --hours as well" if parameters.drawn else ""
         options = (
