@@ -83,6 +83,8 @@ def test_the_document_has_every_field(document: dict[str, Any]) -> None:
         "level",
         "levels",
         "fewest_users",
+        "shape",
+        "duration",
         "reasons",
     }
     assert set(document["limits"]) == {"local_epsilon", "central_epsilon", "unit"}
