@@ -604,6 +604,11 @@ def clocks_that_are_ahead_are_believed(patch: Patch) -> None:
     patch.setattr("neologue.transparency.inclusion_proof.is_past", lambda *_: True)
 
 
+@mutant("V6", "log.json")
+def evidence_is_over_the_key_alone(patch: Patch) -> None:
+    patch.setattr("neologue.transparency.evidence.DOMAIN", b"")
+
+
 @mutant("V5", "log.json")
 def a_larger_tree_is_not_compared(patch: Patch) -> None:
     def check(really: Callable[..., None], known: Checkpoint, newest: Checkpoint, fetch: Callable[..., bytes]) -> None:

@@ -60,6 +60,7 @@ from neologue.randomizers.expansion import base_subsets
 from neologue.randomizers.subset_selection import SubsetSelection
 from neologue.randomizers.unary import Unary
 from neologue.transparency.checkpoint import Checkpoint, campaign_origin, operator_origin
+from neologue.transparency.evidence import binding_of
 from neologue.transparency.inclusion_proof import InclusionProof, TreeProof
 from neologue.transparency.log_entry import Deed, LogEntry
 from neologue.transparency.merkle import prove_inclusion, tree_root
@@ -1051,6 +1052,7 @@ def transparency_log() -> Vector:
         "witnesses": [raw(key).hex() for key in (10, 11, 12)],
         "campaign": VectorLog.campaign.hex(),
         "entry": bytes(layers[1]).decode(),
+        "binding": binding_of(raw(8)).hex(),
         "cases": cases,
         "growth": growth,
     }

@@ -26,7 +26,6 @@ ELSEWHERE: Final = {
     "Z1": "tests/device/test_spending_record.py",
     "Z4": "tests/device/test_diary.py",
     "Z5": "docs/android.md",
-    "V6": "tests/device/test_log_record.py",
     "N6": "tests/test_entropy.py",
 }
 """Rules that neither vectors nor a service can judge, and where they are looked at."""

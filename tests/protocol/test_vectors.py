@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
+import plain_log
 from neologue.errors import DocumentError
 from neologue.protocol.documents import read_layer
 from plain_likely import PlainLikely
@@ -513,3 +514,21 @@ def test_the_vectors_reach_the_rare_paths() -> None:
     assert [value for row in repeats["subsets"] for value in row] != values_of(
         bytes.fromhex(repeats["seed"]), repeats["domain"]
     )[:12]
+
+
+@named(committed("log.json")["cases"])
+def test_a_plain_reading_takes_the_same_proofs(case: Case) -> None:
+    try:
+        shown = plain_log.checkpoints(committed("log.json"), case)
+    except plain_log.WrongError:
+        shown = None
+    assert shown == case["checkpoints"]
+
+
+@named(committed("log.json")["growth"])
+def test_a_plain_reading_follows_the_same_logs(case: Case) -> None:
+    assert plain_log.goes_on(case["known"], case["next"], case["tiles"]) == case["goes_on"]
+
+
+def test_a_plain_reading_demands_evidence_over_the_same_bytes() -> None:
+    assert plain_log.binding(committed("log.json")["log"]) == committed("log.json")["binding"]

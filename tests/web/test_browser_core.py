@@ -360,7 +360,7 @@ def test_layers_are_proved_to_be_in_the_log_as_the_vectors_say(core: Browser) ->
     told = run(
         core,
         """
-        const { log, witnesses, campaign, cases, growth } = await vectors("log");
+        const { log, witnesses, campaign, binding, cases, growth } = await vectors("log");
         const unlessRefused = (work) => work.catch((error) => {
           if (!["RefusalError", "LaterError"].includes(error.name)) throw error;
           return null;
@@ -373,12 +373,14 @@ def test_layers_are_proved_to_be_in_the_log_as_the_vectors_say(core: Browser) ->
         const grown = await Promise.all(growth.map(({ known, next, tiles }) => unlessRefused(
           device.log.checkGoesOn(known, next, async (path) => unhex(tiles[path])).then(() => true),
         )));
-        return [proved, grown];
+        const bound = hex(await device.log.evidenceBinding({ origin: `neologue.log/${log}` })) === binding;
+        return [proved, grown, bound];
         """,
     )
     vectors = committed("log")
     assert told[0] == [case["checkpoints"] for case in vectors["cases"]]
     assert [bool(taken) for taken in told[1]] == [case["goes_on"] for case in vectors["growth"]]
+    assert told[2]
 
 
 def test_what_is_no_succession_is_refused(core: Browser) -> None:

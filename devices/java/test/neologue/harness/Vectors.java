@@ -315,6 +315,8 @@ final class Vectors {
                     .map(Vectors::checkpoint).map(Vectors::said).collect(Collectors.toList());
             same(vector, "checkpoints", expected, found);
         }
+        same(all, "binding", all.text("binding"),
+                Bytes.hex(new Checkpoint("neologue.log/" + all.text("log"), 0, "").evidenceBinding()));
         for (Values vector : all.objects("growth")) {
             boolean goesOn = true;
             try {
