@@ -53,8 +53,8 @@ def checkpoints(told: dict[str, Any], case: dict[str, Any]) -> list[dict[str, An
     for place, origin in ((index, told["log"]), (layer, f"{told['log']}/{told['campaign']}")):
         size = proof.number(8)
         path = [proof.take(32) for _ in range(proof.number(1, 63))]
-        checkpoint = {"origin": f"neologue.log/{origin}", "size": size, "root": _root(leaf, place, size, path).hex()}
-        text = f"{checkpoint['origin']}\n{size}\n{base64.b64encode(bytes.fromhex(checkpoint['root'])).decode()}\n"
+        root = _root(leaf, place, size, path)
+        text = f"neologue.log/{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
         if not _is_signed(told["log"], proof.take(64), text):
             raise WrongError("log")
         cosignatures = [(proof.take(4), proof.number(8), proof.take(64)) for _ in range(proof.number(1, 16))]
@@ -68,7 +68,7 @@ def checkpoints(told: dict[str, Any], case: dict[str, Any]) -> list[dict[str, An
         }
         if len(counted) < case["quorum"]:
             raise WrongError("witnesses")
-        shown.append(checkpoint)
+        shown.append({"origin": f"neologue.log/{origin}", "size": size, "root": root.hex()})
     if proof.left:
         raise WrongError("more")
     return shown
