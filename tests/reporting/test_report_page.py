@@ -171,7 +171,7 @@ class TestPage:
         assert cards[1].startswith(f"{100 * score.precision:.2f} %")
         assert cards[2].startswith(f"{score.words_released} of {score.words_true} unknown words")
         told = " ".join(section.text for section in read.all("section"))
-        assert "local ε = 8 for a word" in told
+        assert "local ε = 8" in told
         assert "about the users who would report a word, not about all who hold it" in told
         assert "reader of the release" in told
         assert str(discovery_document(run[0])["digest"]) in told

@@ -20,7 +20,7 @@ from neologue.privacy.statement import CORRUPT, UNCHECKED, VOUCHED, Exposure, La
 from neologue.protocol.credential import Credential
 from neologue.release.facts import facts_of
 from neologue.release.influence import influence
-from neologue.reporting.sentences import privacy_lines
+from neologue.reporting.short_facts import server_fact
 from service.campaigns import definition
 from service.masked_crowd import SECURE, secure_definition
 from service.serving import served
@@ -127,11 +127,11 @@ def test_the_server_s_view_is_judged_beside_the_option() -> None:
     rules = GroupRules(100, 63, 20, 5)
     assert rules.honest == 45
     facts = facts_of(parameters, shown, exposure=Exposure(masked=rules))
-    line = privacy_lines(privacy_statement(facts))[-1]
+    (_, line) = server_fact(privacy_statement(facts))[0]
     assert "at least 45 honest devices" in line
     assert "(weak protection)" in line
-    assert "for a whole user (no meaningful protection)" in line
-    assert "the server" not in privacy_lines(privacy_statement(replace(facts, exposure=Exposure())))[-1]
+    assert "(no meaningful protection) for a whole user" in line
+    assert server_fact(privacy_statement(replace(facts, exposure=Exposure()))) == []
 
 
 def test_a_hostile_device_speaks_for_its_whole_group() -> None:

@@ -528,7 +528,7 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         few = "What fewer than 10 users report to the layers of a campaign that judge it may have been published by the"
         assert few in rich
         assert "at most 1e-06, even if 1 device of each layer is hostile." in rich
-        assert "Privacy of the release, against its readers" in rich
+        assert "<dt>a whole user</dt>" in rich
         poor = desk.post("/create/price", cookie, **form, population="poor").json["html"]
         assert "This campaign exceeds the budget" in poor
         assert "may have been published by" not in poor, "nobody has told anything of them"

@@ -44,15 +44,26 @@ def as_sentences(facts: Iterable[Fact]) -> list[str]:
 
 def result_facts(discovery: "DiscoveryRun") -> list[Fact]:
     """What was found, and what could not be."""
-    release, score = discovery.release, discovery.score
-    sure = sure_text(release)
-    facts = [
+    return [*found_facts(discovery), *limit_facts(discovery)]
+
+
+def found_facts(discovery: "DiscoveryRun") -> list[Fact]:
+    """How many words were found, and what share that is."""
+    score = discovery.score
+    if not score.words_released:
+        return [Fact("found", f"no new word; {_advice_after_nothing(discovery)}")]
+    return [
         Fact("found", f"{score.words_released:,} new words of {score.words_true:,} that users typed"),
         Fact("coverage", f"{percent(score.coverage)} {OF_USE}"),
         Fact("precision", f"{100 * score.precision:.2f} % of the words found were really typed by someone"),
     ]
+
+
+def limit_facts(discovery: "DiscoveryRun") -> list[Fact]:
+    """What was measured, what could not be found, and what surely was."""
+    release = discovery.release
+    sure = sure_text(release)
     return [
-        *(facts if score.words_released else [Fact("found", f"no new word; {_advice_after_nothing(discovery)}")]),
         *([Fact("measured", measured_text(release.measurement))] if release.measurement else []),
         *left_out_facts(discovery.left_out, release.campaign),
         *([Fact("surely found", sure)] if sure else []),
@@ -172,7 +183,7 @@ def privacy_facts(statement: Mapping[str, Any]) -> list[Fact]:
             f"central ε = {_judged(user)}; local ε = {statement['user_local_epsilon']:g} in one report, which has at "
             f"most {statement['words_per_user']:,} words",
         ),
-        *_server_fact(statement),
+        *server_fact(statement),
         *rare_facts(statement),
         *([] if applies_to == ON_DEVICES else [Fact("applies to", applies_to)]),
     ]
@@ -182,7 +193,7 @@ def _judged(epsilon: float) -> str:
     return f"{shown(epsilon)} ({grade(epsilon).words})"
 
 
-def _server_fact(statement: Mapping[str, Any]) -> list[Fact]:
+def server_fact(statement: Mapping[str, Any]) -> list[Fact]:
     """What the server learns where votes are masked, which a masked campaign is chosen for."""
     trust = statement["trust"]
     if VOUCHED not in trust["assumptions"]:
@@ -219,6 +230,28 @@ def _unique_text(unique: Mapping[str, Any]) -> str:
     devices = "1 device of a layer is" if hostile == 1 else f"{hostile:,} devices of a layer are"
     against = f"even if {devices} hostile" if hostile else "if no device of its layer is hostile"
     return f"what one user alone reports is shown with a chance of at most {unique['chance']:g}, {against}"
+
+
+def threshold_facts(statement: Mapping[str, Any]) -> list[Fact]:
+    """What protects in the layer that protects least, and how many words few report at most."""
+    layers, anonymity = statement.get("thresholds"), statement["k_anonymity"]
+    if not layers or not anonymity["k"]:
+        return []
+    nobody, few = (max(layer[who] for layer in layers) for who in ("nobody", "below_k"))
+    k, expected = anonymity["k"], anonymity["expected_below_k"]
+    number = f"{math.ceil(expected):,}" if expected >= 100 else shown(expected)
+    return [
+        Fact(
+            "chances in a layer",
+            f"a word that nobody reports gets enough votes with a chance of at most {shown(nobody)}, one that "
+            f"{k - 1:,} users report with a chance of at most {shown(few)}",
+        ),
+        Fact(
+            f"below {k:,} users",
+            f"of all words and prefixes kept, at most {number} are expected to be reported by fewer than {k:,} users "
+            f"of the layers that judge them, if no user has more than {statement['words_per_user']:,} words to report",
+        ),
+    ]
 
 
 def planting_facts(stated: Mapping[str, Any], words: int | None = None) -> list[Fact]:

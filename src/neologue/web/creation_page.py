@@ -10,7 +10,7 @@ from starlette.responses import Response
 from neologue.errors import InputError
 from neologue.privacy.scale import ASKED_ABOVE
 from neologue.release.foreseen import foreseen_charge
-from neologue.reporting.sentences import privacy_lines
+from neologue.reporting.short_facts import privacy_facts
 from neologue.service.api import operator_api
 from neologue.service.api.responses import answer
 from neologue.service.api.schemas import CampaignView
@@ -96,7 +96,7 @@ def show_price(request: PageRequest) -> Response:
             "price.html",
             users=definition.campaign.users,
             statement=statement,
-            lines=privacy_lines(statement),
+            named_facts=privacy_facts(statement),
             layers=len(foreseen_charge(definition.campaign, definition.measuring).batches),
             budget=budget_view(request.service.ledger, definition),
             consent=foreseen_user_epsilon(definition) > ASKED_ABOVE,

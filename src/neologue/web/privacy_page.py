@@ -7,7 +7,8 @@ from starlette.responses import Response
 
 from neologue.privacy.colluders import cost_by_colluders
 from neologue.release.facts import privacy_facts
-from neologue.reporting.sentences import privacy_lines
+from neologue.reporting.short_facts import privacy_facts as named_facts
+from neologue.reporting.short_facts import threshold_facts
 from neologue.service.api.schemas import CampaignView
 from neologue.service.campaigns.consent import foreseen_facts_of
 from neologue.service.review.released import read_release
@@ -37,7 +38,7 @@ def show_privacy(request: PageRequest) -> Response:
         campaign=CampaignView.of(entry),
         tab="privacy",
         foreseen=foreseen,
-        lines=privacy_lines(statement),
+        named_facts=[*named_facts(statement), *threshold_facts(statement)],
         statement=statement,
         bounds=_bounds(statement),
         colluders=cost_by_colluders(facts),

@@ -244,13 +244,14 @@ def _print_level(level: "PrivacyLevel", body: dict[str, Any]) -> None:
 
 def _print_server_privacy(body: dict[str, Any]) -> None:
     """Say what the server of a masked campaign learns."""
-    from neologue.reporting.sentences import privacy_lines
+    from neologue.reporting.short_facts import as_sentences, server_fact
     from neologue.web.price import statement_of
 
     statement = statement_of(body)
     if statement is None:
         return
-    click.echo(privacy_lines(statement)[-1])
+    for line in as_sentences(server_fact(statement)):
+        click.echo(line)
     if statement["unique_words"]["hostile_devices"]:
         click.echo(
             "Under masks each hostile device that the promise of unique words allows for counts as all votes of its "

@@ -8,7 +8,6 @@ from typing import Any
 from neologue import __version__
 from neologue.discovery.open_prefixes import open_prefixes
 from neologue.discovery.result import LayerFacts, ReleasedWord
-from neologue.release.planting import planting_lines
 from neologue.reporting.discovery.discovery_plots import (
     estimates_against_truth,
     found_by_holders,
@@ -18,8 +17,16 @@ from neologue.reporting.discovery.discovery_plots import (
 from neologue.reporting.discovery.likely_view import likely_view
 from neologue.reporting.discovery.trie_view import trie_view
 from neologue.reporting.html_page import render
-from neologue.reporting.sentences import PREFIX_NOTE, interval_note, privacy_lines
-from neologue.reporting.short_facts import as_sentences, result_facts, run_facts, warnings_of
+from neologue.reporting.sentences import PREFIX_NOTE, interval_note
+from neologue.reporting.short_facts import (
+    found_facts,
+    limit_facts,
+    planting_facts,
+    privacy_facts,
+    run_facts,
+    threshold_facts,
+    warnings_of,
+)
 from neologue.simulation.discovery_run import DiscoveryRun
 from neologue.simulation.likely_trace import LikelyTrace
 from neologue.simulation.trie_trace import TrieTrace
@@ -34,6 +41,7 @@ Traced = TrieTrace | LikelyTrace
 def discovery_report(discovery: DiscoveryRun, document: Mapping[str, Any], traced: Traced, command: str) -> str:
     """The page of a discovery; `document` is its release.json, and `command` is how to run it again."""
     words, layers, truth = discovery.release.words, discovery.release.layers, discovery.truth
+    statement = document["privacy"]
     view = likely_view(discovery, traced) if isinstance(traced, LikelyTrace) else trie_view(discovery, traced)
     by_layer = defaultdict[tuple[int, int], list[ReleasedWord]](list)
     for word in words:
@@ -45,14 +53,16 @@ def discovery_report(discovery: DiscoveryRun, document: Mapping[str, Any], trace
         discovery=discovery,
         document=document,
         command=command,
-        lines=[
-            *as_sentences([*result_facts(discovery), *run_facts(discovery)]),
-            *warnings_of(discovery, document["privacy"]),
-        ],
+        facts=[*([] if words else found_facts(discovery)), *limit_facts(discovery), *run_facts(discovery)],
+        warnings=warnings_of(discovery, statement),
         open_prefixes=open_prefixes(discovery.release.prefixes, words)[:MOST_PREFIXES],
         prefixes=len(discovery.release.prefixes),
         prefix_note=PREFIX_NOTE,
-        privacy_lines=[*privacy_lines(document["privacy"]), *planting_lines(document["planting"], len(words))],
+        privacy_facts=[
+            *privacy_facts(statement),
+            *threshold_facts(statement),
+            *planting_facts(document["planting"], len(words)),
+        ],
         interval_note=interval_note(discovery.release.measurement),
         right=_share_right(words, truth),
         layers=[
