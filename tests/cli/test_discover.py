@@ -334,10 +334,9 @@ class TestFiles:
         with (folder / "words.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         assert [row["word"] for row in rows] == [entry["word"] for entry in words]
+        figures = ("votes", "estimate", "low", "high", "layer", "pass")
         for row, entry in zip(rows, words, strict=True):
-            assert {name: float(row[name]) for name in row if name != "word"} == {
-                name: float(entry[name]) for name in entry if name not in ("word", "since")
-            }
+            assert [float(figure) for figure in list(row.values())[1:]] == [float(entry[name]) for name in figures]
         count, *entries = (folder / "words.dic").read_text("utf-8").splitlines()
         assert int(count) == len(entries) == len(words)
         assert {entry.replace("\\/", "/") for entry in entries} == {entry["word"] for entry in words}
@@ -396,7 +395,8 @@ class TestFiles:
         (tmp_path / "notes.txt").write_text("something of the user's", "utf-8")
         result = neologue("discover", typed, "--known", known, "--depth", 4, "--out", tmp_path)
         assert result.exit_code == 0, result.stderr
-        assert (tmp_path / "words.csv").read_text("utf-8").startswith("word,votes,estimate,low,high,layer,pass\n")
+        header = (tmp_path / "words.csv").read_text("utf-8").partition("\n")[0]
+        assert header == "word,votes,would_report,would_report_low,would_report_high,layer,pass"
         assert (tmp_path / "notes.txt").read_text("utf-8") == "something of the user's"
 
     def test_json_on_the_output_is_the_file_byte_for_byte(

@@ -21,7 +21,7 @@ def test_a_spreadsheet_calculates_nothing(text: str) -> None:
 def test_a_spreadsheet_calculates_no_prefix_either() -> None:
     rows = prefixes_csv([ReleasedPrefix("=x", 30, 10.0, 1.0, 20.0, 3, 1), ReleasedPrefix("xq", 9, 2.0, 1.0, 3.0, 3, 2)])
     assert rows.splitlines() == [
-        "prefix,votes,estimate,low,high,layer,pass",
+        "prefix,votes,would_report,would_report_low,would_report_high,layer,pass",
         "'=x,30,10.0,1.0,20.0,3,1",
         "xq,9,2.0,1.0,3.0,3,2",
     ]

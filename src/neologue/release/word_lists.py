@@ -32,7 +32,8 @@ def _csv(first: str, released: Iterable[tuple[str, ReleasedWord | ReleasedPrefix
     table = csv.writer(text, lineterminator="\n")
     # Python before 3.13 takes a carriage return for no reason to quote.
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    table.writerow([first, "votes", "estimate", "low", "high", "layer", "pass"])
+    # The names say what the figures are about: not about all who hold a word.
+    table.writerow([first, "votes", "would_report", "would_report_low", "would_report_high", "layer", "pass"])
     for name, each in released:
         figures = (f"{figure:.1f}" for figure in (each.estimate, each.low, each.high))
         shown = f"'{name}" if name.lstrip().startswith(FORMULA) else name
