@@ -392,6 +392,11 @@ LIES: dict[str, tuple[str, Change, str]] = {
     "a promise that is broken": ("live", put("parameters", "promised_epsilon", value=0.01), OBJECTED),
     "a promise that was not made": ("live", put("parameters", "promised_epsilon", value=900.0), "limits"),
     "a promise of another unit": ("live", put("parameters", "promised_unit", value="user"), "limits"),
+    "fewer words in later layers": (
+        "live, likely",
+        lambda document: document["parameters"].update(allocation="drawn", later_words=[2]),
+        OBJECTED,
+    ),
     "slots that were not drawn": ("live", put("parameters", "allocation", value="drawn"), OBJECTED),
     "another rule": ("live", put("parameters", "rule", value="top"), "thresholds"),
     "no colluders": ("live, colluders", put("parameters", "colluders", value=0.0), "colluders"),
