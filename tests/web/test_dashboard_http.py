@@ -534,6 +534,7 @@ def test_the_price_is_told_with_what_the_population_has_left(tmp_path: Path) -> 
         assert "may have been published by" not in poor, "nobody has told anything of them"
         assert desk.post("/create", cookie, **form, population="rich").headers["location"] == "/campaigns/x"
         page = desk.ask("GET", "/campaigns/x/privacy", cookie).body.decode()
+        assert "<dt>a whole user</dt>" in page
         assert "With this campaign, ε = " in page
         assert "Expected privacy guarantees" in page
         assert re.findall(r'<td class="n">(\d+) %</td>', page) == ["0", "10", "50"]
