@@ -15,5 +15,5 @@ def test_devices_without_a_network_find_the_words(java: JavaMachine, tmp_path: P
     found, ends = find_words(java, tmp_path, DEVICES)
     assert found == set(WORDS)
     assert not ends["closed"]
-    # Those of the last layer have not all heard of it when the campaign is over.
-    assert ends["final"] >= 3 * DEVICES // 4
+    # Those of later layers need not have heard of it when the campaign is over.
+    assert ends["final"] >= DEVICES // 4
