@@ -25,6 +25,8 @@ SERVERS = {"subprocess", "served", "Process", "office", "attacked"}
 """What a module of the tests of a service has that starts one, or a process on the database of one."""
 SLOW = 0.3
 """Seconds of one case; such tests are not among those of `make unit`."""
+SLOW_TOGETHER = 2.0
+"""Seconds of all cases of a test; such tests are not, either."""
 TOLD = 1.0
 """Seconds of a test that was taken for quick from which on `make unit` names it; enough for most busy machines."""
 SLOW_FIXTURES = {"ablated", "embedded", "embedded_files", "java", "paper", "site", "written"}
@@ -54,12 +56,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with what it needs, and let modules that take long begin, so that no worker ends with one."""
     measured = durations()
     modules: defaultdict[str, float] = defaultdict(float)
+    together: defaultdict[tuple[str, str], float] = defaultdict(float)
     for item in items:
-        seconds = measured.get(item.name.partition("[")[0], 0.0)
+        seconds = measured.get(_function(item), 0.0)
         modules[str(item.path)] += seconds
+        together[str(item.path), _function(item)] += seconds
+    for item in items:
         for mark in _needs(item):
             item.add_marker(mark)
-        if seconds >= SLOW:
+        if measured.get(_function(item), 0.0) >= SLOW or together[str(item.path), _function(item)] >= SLOW_TOGETHER:
             item.add_marker("slow")
     items.sort(key=lambda item: -modules[str(item.path)])
 
@@ -78,6 +83,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("slow, but in no table: on a quiet machine, run `make durations`")
         for took, test in slow:
             terminalreporter.line(f"{took:5.1f} s  {test}")
+
+
+def _function(item: pytest.Item) -> str:
+    """The name of a test, whichever case of it this is."""
+    return item.name.partition("[")[0]
 
 
 def _needs(item: pytest.Item) -> Iterator[str]:

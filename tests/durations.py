@@ -12,7 +12,9 @@ from xml.etree import ElementTree
 
 TABLE = Path(__file__).with_suffix(".txt")
 NOTED = 0.25
-"""The seconds from which on a test is in the table."""
+"""The seconds of a case from which on a test is in the table."""
+NOTED_TOGETHER = 2.0
+"""The seconds of all its cases together from which on it is, too."""
 
 
 def durations() -> dict[str, float]:
@@ -26,8 +28,9 @@ def table(results: Path) -> str:
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for case in ElementTree.parse(results).iter("testcase"):
         seconds[case.attrib["name"].partition("[")[0]].append(float(case.attrib["time"]))
-    rows = sorted(((mean(cases), name) for name, cases in seconds.items()), reverse=True)
-    return "".join(f"{case:.2f} {name}\n" for case, name in rows if case >= NOTED)
+    noted = {name: cases for name, cases in seconds.items() if mean(cases) >= NOTED or sum(cases) >= NOTED_TOGETHER}
+    rows = sorted(((mean(cases), name) for name, cases in noted.items()), reverse=True)
+    return "".join(f"{case:.3g} {name}\n" for case, name in rows)
 
 
 if __name__ == "__main__":
