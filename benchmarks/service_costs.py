@@ -188,19 +188,29 @@ def measure_reports(layer: ExtendingLayer, url: str, server: int, sizes: Sizes) 
         for number in range(setting.ingest_rounds + 1):
             for what, target in targets.items():
                 round_(what, target, number)
+        in_order = _kept_in_order(url)
         memory = psutil.Process(targets["report"].server).memory_info().rss
         grown, wal = _kept(url) - kept, _written(url) - written
     bare, report = min(cpu["echo"]), min(cpu["report"])
     yield (
         f"report on {layer.candidates.size:,} candidates, {length:,} bytes: worker {report:.0f} µs, "
-        f"{report / bare:.2f} echoes; database {min(others):.0f} µs; keeps {grown / final:.0f} bytes and writes "
-        f"{wal / final:.0f}; worker {memory / 1e6:,.0f} MB"
+        f"{report / bare:.2f} echoes; database {min(others):.0f} µs; keeps {grown / final:.0f} bytes, "
+        f"{in_order / final:.0f} once in order, and writes {wal / final:.0f}; worker {memory / 1e6:,.0f} MB"
     )
 
 
 def _kept(url: str) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute("SELECT pg_total_relation_size('newly_spent')").fetchone()
+        assert row
+        return int(row[0])
+
+
+def _kept_in_order(url: str) -> int:
+    """What the serials take once their layer is over."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO spent SELECT campaign, serial FROM newly_spent ORDER BY serial")
+        row = connection.execute("SELECT pg_total_relation_size('spent')").fetchone()
         assert row
         return int(row[0])
 

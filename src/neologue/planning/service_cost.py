@@ -117,6 +117,8 @@ class _PerDevice:
     proxy: float
     database: float
     sent: float
+    told: float
+    """What workers tell the database."""
 
 
 def service_cost(plan: Plan, hosting: Hosting, masked: MaskingCost | None = None) -> ServiceCost:
@@ -126,7 +128,7 @@ def service_cost(plan: Plan, hosting: Hosting, masked: MaskingCost | None = None
     times = hosting.layer_hours * HOUR / interval
     taking_part = [_in_groups(plan, masked) if masked else _plain(plan, layer) for layer in layers]
     busiest = dict.fromkeys(("workers", "masking groups", "proxies", "database"), 0.0)
-    waited = answered = sent = 0.0
+    waited = answered = sent = told = 0.0
     left = float(users)
     for index, (layer, each) in enumerate(zip(layers, taking_part, strict=True)):
         left -= layer.layer_size
@@ -142,12 +144,13 @@ def service_cost(plan: Plan, hosting: Hosting, masked: MaskingCost | None = None
         answered += asked
         roots = layers[index - 1].kept if index else 0
         sent += asked * (each.sent + document_bytes(plan, roots))
+        told += asked * each.told
     check_ins = waited + answered
     sent += check_ins * (unit_cost("answer") + unit_cost("handshake"))
     parts = _parts(busiest, interval, hosting.regions)
     hours = hosting.layer_hours * len(layers)
     kept = answered * unit_cost("kept")
-    between = answered * unit_cost("written") * (1 - 1 / hosting.regions)
+    between = told * (1 - 1 / hosting.regions)
     money = Money(
         sum(part.rented for part in parts) * hours * hosting.core_price,
         (sent + between) / GIGABYTE * hosting.traffic_price,
@@ -177,7 +180,7 @@ def document_bytes(plan: Plan, roots: int) -> float:
 def _plain(plan: Plan, layer: LayerForecast) -> _PerDevice:
     """A device that sends a report; again, twice, where layers are planned and nothing is final before their end."""
     more = 2 if plan.campaign.parameters.drawn else 0
-    millions = max(0.0, layer.candidates / MILLION - 1)
+    millions = _millions_more(layer)
     return _PerDevice(
         workers=unit_cost("document")
         + unit_cost("report")
@@ -185,9 +188,15 @@ def _plain(plan: Plan, layer: LayerForecast) -> _PerDevice:
         + more * unit_cost("waiting"),
         leader=0.0,
         proxy=2 * unit_cost("request") + more * unit_cost("connection"),
-        database=unit_cost("report_database"),
+        database=unit_cost("report_database") + millions * unit_cost("candidates_database"),
         sent=more * (unit_cost("answer") + unit_cost("handshake")),
+        told=unit_cost("written") + millions * unit_cost("candidates_written"),
     )
+
+
+def _millions_more(layer: LayerForecast) -> float:
+    """How many millions of candidates a layer has beyond the first."""
+    return max(0.0, layer.candidates / MILLION - 1)
 
 
 def _in_groups(plan: Plan, masked: MaskingCost) -> _PerDevice:
@@ -199,6 +208,7 @@ def _in_groups(plan: Plan, masked: MaskingCost) -> _PerDevice:
         proxy=2 * unit_cost("request"),
         database=unit_cost("report_database"),
         sent=masked.received_bytes,
+        told=unit_cost("written"),
     )
 
 
