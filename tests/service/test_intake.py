@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from neologue.entropy import SeededEntropy
 from neologue.errors import ReportError, StorageError
 from neologue.protocol.report import make_report
 from neologue.service.collect.intake import Intake, IntakeLimits, Receipt
+from neologue.service.ops import concurrency
 from neologue.service.storage.database import Database
 from neologue.service.storage.database_address import open_database
 from neologue.service.storage.report_store import BatchOutcome, ReportStore
@@ -124,8 +126,9 @@ def test_one_who_sends_twice_at_once_is_one(storage: ReportStore) -> None:
     asyncio.run(scene())
 
 
-def test_a_batch_that_took_long_makes_nobody_ask_again(storage: ReportStore) -> None:
+def test_a_batch_that_took_long_makes_nobody_ask_again(storage: ReportStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pause after it, which spares the database, ends before the patience of who sends meanwhile."""
+    took, pauses = [0.0], list[float]()
 
     class Slow(ReportStore):
         def commit_batch(
@@ -137,15 +140,23 @@ def test_a_batch_that_took_long_makes_nobody_ask_again(storage: ReportStore) -> 
             *rest: Any,  # noqa: ANN401
         ) -> BatchOutcome:
             if len(reports) == 10:
-                time.sleep(0.5)
+                took[0] += 10_000.0
             return super().commit_batch(campaign, layer_index, reports, minimum, *rest)
 
+    async def pause(seconds: float, *, unless: asyncio.Event) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(concurrency, "_wait", pause)
+    monkeypatch.setattr(concurrency, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + took[0]))
+
     async def scene() -> None:
-        async with Intake(Slow(storage.database), IntakeLimits(patience=1.5, interval=0.01)) as intake:
+        async with Intake(Slow(storage.database), IntakeLimits(patience=600.0, interval=0.01)) as intake:
             assert set(await send_all(intake, range(10))) == {Receipt.FINAL}
             assert await send(intake, 4) == Receipt.FINAL
 
     asyncio.run(scene())
+    assert max(pauses) == 300.0, "which is half of the patience, and would be hours"
 
 
 def test_one_who_was_counted_is_told_so_whoever_else_is_there(storage: ReportStore) -> None:
