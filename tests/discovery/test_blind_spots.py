@@ -36,6 +36,20 @@ def missed_chance(campaign: Campaign, share: float) -> float:
     return layers * float(chances[likely] @ np.array(short))
 
 
+def odd_words() -> list[str]:
+    return (Path(__file__).parent / "odd_words.txt").read_text("ascii").split()
+
+
+def held_by(users: int, holders: int, words: list[str]) -> Population:
+    """Users of whom so many, drawn anew for each word, hold it."""
+    rng = np.random.default_rng(11)
+    held: dict[str, dict[str, int]] = {str(user): {} for user in range(users)}
+    for word in words:
+        for user in rng.choice(users, holders, replace=False).tolist():
+            held[str(user)][word] = 1
+    return Population.from_words(held)
+
+
 def _pmf(votes: np.ndarray, holders: int) -> np.ndarray:
     return np.diff(cdf(np.append(-1, votes), holders, 0.5))
 
@@ -85,7 +99,7 @@ def test_nothing_is_promised_for_a_trie_or_where_nobody_can_stand_out() -> None:
 
 def test_oddly_spelled_words_that_enough_users_report_are_released_or_lie_behind_a_listed_prefix() -> None:
     """All of them are found by their votes alone: known words say nothing of how they are spelled."""
-    odd = (Path(__file__).parent / "odd_words.txt").read_text("ascii").split()
+    odd = odd_words()
     campaign = Campaign.from_profile(
         users=USERS,
         epsilon=10.0,
@@ -95,13 +109,20 @@ def test_oddly_spelled_words_that_enough_users_report_are_released_or_lie_behind
     )
     share = sure_share(campaign)
     assert share is not None
-    rng = np.random.default_rng(11)
-    holders = [set(rng.choice(USERS, round(share * USERS) + 1, replace=False).tolist()) for _ in odd]
-    held = {
-        str(user): {word: 1 for word, those in zip(odd, holders, strict=True) if user in those} for user in range(USERS)
-    }
-    release = discover(Population.from_words(held), campaign, seed=2).release
+    release = discover(held_by(USERS, round(share * USERS) + 1, odd), campaign, seed=2).release
     released, listed = {word.word for word in release.words}, tuple(kept.prefix for kept in release.prefixes)
     assert [word for word in odd if word not in released and not word.startswith(listed)] == []
     assert released, "and some are reached"
     assert len(released) < len(odd), "and some are not, which is what the list is for"
+
+
+@pytest.mark.slow
+def test_words_of_up_to_eight_symbols_that_one_in_a_hundred_holds_are_released_however_they_are_spelled() -> None:
+    users = 100_000
+    odd = [word for word in odd_words() if len(word) <= 8]
+    assert len(odd) == 21
+    campaign = Campaign.from_profile(
+        users=users, epsilon=8.0, alphabet=Alphabet.named("en"), known=Vocabulary.builtin("en")
+    )
+    release = discover(held_by(users, users // 100, odd), campaign, seed=4).release
+    assert set(odd) <= {word.word for word in release.words}

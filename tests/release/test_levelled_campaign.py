@@ -57,18 +57,23 @@ def test_every_population_keeps_the_level_with_the_largest_local_epsilon(level: 
 
 @pytest.mark.parametrize(("users", "fewer"), [(60_000, True), (20_000_000, False)])
 def test_later_layers_ask_for_fewer_words_only_if_that_buys_a_larger_epsilon(users: int, fewer: bool) -> None:
-    asked = at_level(campaign(users), STANDARD, None, Exposure())
+    asked = at_level(campaign(users), STRICT, None, Exposure())
     assert asked.parameters.later_words == ((7, 5, 4) if fewer else ())
     as_many = replace(asked, parameters=replace(asked.parameters, promised_epsilon=None, later_words=()))
-    assert (user_epsilon(as_many) > 3.0) is fewer
-    smaller = at_level(campaign(users), STANDARD, None, Exposure(), epsilon=1.0)
+    assert STRICT.user_epsilon is not None
+    assert (user_epsilon(as_many) > STRICT.user_epsilon) is fewer
+    smaller = at_level(campaign(users), STRICT, None, Exposure(), epsilon=1.0)
     assert smaller.parameters.later_words == ()
+
+
+def test_at_standard_all_layers_ask_for_as_many_words() -> None:
+    assert at_level(campaign(60_000), STANDARD, None, Exposure()).parameters.later_words == ()
 
 
 def test_where_layers_are_known_all_ask_for_as_many_words() -> None:
     filled = campaign(60_000)
     filled = replace(filled, parameters=replace(filled.parameters, allocation="filled"))
-    assert at_level(filled, STANDARD, None, Exposure()).parameters.later_words == ()
+    assert at_level(filled, STRICT, None, Exposure()).parameters.later_words == ()
 
 
 def test_a_large_population_stops_at_the_largest_local_epsilon_of_the_level() -> None:

@@ -17,9 +17,6 @@ from neologue.privacy.cost import central_epsilon
 if TYPE_CHECKING:
     from neologue.campaign.campaign import Campaign
 
-LATER_SHARES = (2 / 3, 5 / 12, 1 / 3)
-"""The words of a report to the second layer, to the third, and to all that follow, as shares of those to the first."""
-
 
 def keep_level(
     campaign: "Campaign", level: PrivacyLevel, cost: "Callable[[Campaign], float]", epsilon: float | None = None
@@ -27,9 +24,9 @@ def keep_level(
     """The campaign with the largest local ε within a level, or with a smaller one, and with the level's promise.
 
     The cost is what a campaign may cost a whole user, against readers of the release. Later layers ask for fewer words
-    if the campaign costs too much otherwise.
+    if the level says so and the campaign costs too much otherwise.
     """
-    fewer = fewer_later_words(campaign.parameters)
+    fewer = fewer_later_words(campaign.parameters, level)
 
     def with_epsilon(chosen: float, later_words: tuple[int, ...] = fewer) -> "Campaign":
         changed = replace(
@@ -61,11 +58,11 @@ def keep_level(
     return replace(best, parameters=promised)
 
 
-def fewer_later_words(parameters: Parameters) -> tuple[int, ...]:
-    """What later layers may ask for, if there are any and asking for less makes the campaign cost less."""
+def fewer_later_words(parameters: Parameters, level: PrivacyLevel) -> tuple[int, ...]:
+    """What later layers may ask for at a level, if there are any and asking for less makes the campaign cost less."""
     if not parameters.drawn or parameters.layers == 1:
         return ()
-    return tuple(math.ceil(parameters.words_per_user * share) for share in LATER_SHARES)
+    return tuple(math.ceil(parameters.words_per_user * share) for share in level.later_shares)
 
 
 def user_cost(campaign: "Campaign") -> float:

@@ -73,8 +73,8 @@ class Parameters:
     nothing."""
     later_words: tuple[int, ...] = ()
     """The most words that a report to the second layer of a pass speaks of, to the third, and so on; the last number
-    holds for all that follow. Without any, all layers ask for as many. A level of privacy sets them where fewer words
-    leave room for a larger ε: most words of a user are found, or not asked about, by then."""
+    holds for all that follow. Without any, all layers ask for as many. The strictest level of privacy sets them, as
+    fewer words leave room for a larger ε: most words of a user are found, or not asked about, by then."""
     layers: int | None = None
     """How many layers a pass has, which ask about all strings that are likely enough and judge words by all their
     votes; None grows a trie by one symbol a layer."""

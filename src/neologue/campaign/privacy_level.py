@@ -21,6 +21,8 @@ class PrivacyLevel:
     user_epsilon: float | None
     """The largest central ε of a whole user against readers, which the campaign promises; None promises none."""
     delta: float
+    later_shares: tuple[float, ...] = ()
+    """The words of a report to the second layer, to the third, and so on, as shares of those to the first."""
 
     @property
     def promise(self) -> str:
@@ -42,6 +44,7 @@ STRICT = PrivacyLevel(
     local_epsilon=8.0,
     user_epsilon=1.0986,
     delta=1e-8,
+    later_shares=(2 / 3, 5 / 12, 1 / 3),
 )
 STANDARD = PrivacyLevel(
     name="standard",

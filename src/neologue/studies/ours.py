@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from neologue.campaign.campaign import Campaign
 from neologue.campaign.keeping_level import fewer_later_words
+from neologue.campaign.privacy_level import STRICT
 from neologue.campaign.profiles import profile
 from neologue.errors import ParameterError
 from neologue.privacy.cost import central_epsilon, cost
@@ -36,9 +37,9 @@ class Ours:
 
     def discover(self, task: Task, budget: PrivacyGrant, seed: int, advance: Advance = ignore_progress) -> Found:
         """Run a campaign with the largest ε that the budget allows."""
-        # As a level of privacy does, which is a central ε of a whole user, too.
-        by_level = (budget.model, budget.unit) == ("central", "user")
-        later_words = fewer_later_words(profile(self.name).parameters) if by_level else ()
+        # As the level does that is a central ε of a whole user, too, and as small.
+        by_level = (budget.model, budget.unit) == ("central", "user") and budget.epsilon <= (STRICT.user_epsilon or 0)
+        later_words = fewer_later_words(profile(self.name).parameters, STRICT) if by_level else ()
 
         def campaign(epsilon: float) -> Campaign:
             return Campaign.from_profile(
