@@ -47,6 +47,9 @@ class _CountedConnection(Connection):
         self._step()
         return self._db.select_for_update(sql, parameters)
 
+    def table_of(self, column: str, values: Any) -> Any:  # noqa: ANN401
+        return self._db.table_of(column, values)
+
     def lock_alone(self) -> None:
         self._db.lock_alone()
 

@@ -163,3 +163,22 @@ def add_pairs(steps: Bytes, votes: Counts, counts: Votes) -> bool:
             return False
         counts[candidate] += np.uint32(votes[pair])
     return True
+
+
+@compiled
+def write_halves(counts: Counts, halves: Bytes) -> None:
+    """Write numbers below 16, two to a byte, the first one in its low half."""
+    for byte in range(len(counts) >> 1):
+        halves[byte] = counts[2 * byte] | counts[2 * byte + 1] << 4
+    if len(counts) & 1:
+        halves[-1] = counts[-1]
+
+
+@compiled
+def add_halves(halves: Bytes, counts: Votes) -> None:
+    """Add numbers that were written two to a byte."""
+    for byte in range(len(counts) >> 1):
+        counts[2 * byte] += np.uint32(halves[byte] & 15)
+        counts[2 * byte + 1] += np.uint32(halves[byte] >> 4)
+    if len(counts) & 1:
+        counts[-1] += np.uint32(halves[-1] & 15)

@@ -39,6 +39,10 @@ class Connection(ABC):
         """The rows of a SELECT from one table, which nobody else can change until the transaction ends."""
 
     @abstractmethod
+    def table_of(self, column: str, values: Sequence[bytes]) -> tuple[str, list[Any]]:
+        """A table of one column with some values, as it stands behind FROM, and its parameters."""
+
+    @abstractmethod
     def lock_alone(self) -> None:
         """Wait until no other transaction that has called this is under way."""
 

@@ -13,8 +13,11 @@ def serials_among(db: Connection, table: str, campaign: bytes, serials: Sequence
     """Those of some serials that are in the table."""
     found: set[bytes] = set()
     for some in pieces(serials):
-        marks = ", ".join("?" * len(some))
-        rows = db.execute(f"SELECT serial FROM {table} WHERE campaign = ? AND serial IN ({marks})", (campaign, *some))
+        given, values = db.table_of("serial", some)
+        rows = db.execute(
+            f"SELECT serial FROM {table} WHERE campaign = ? AND serial IN (SELECT serial FROM {given})",
+            (campaign, *values),
+        )
         found.update(serial for (serial,) in rows)
     return frozenset(found)
 
@@ -22,16 +25,17 @@ def serials_among(db: Connection, table: str, campaign: bytes, serials: Sequence
 def insert_serials(db: Connection, table: str, campaign: bytes, serials: Sequence[bytes]) -> None:
     """Add serials to a table that has none of them: it fails if it has one."""
     for some in pieces(serials):
-        marks = ", ".join(["(?, ?)"] * len(some))
-        parameters = [value for serial in some for value in (campaign, serial)]
-        db.execute(f"INSERT INTO {table} (campaign, serial) VALUES {marks}", parameters)
+        given, values = db.table_of("serial", some)
+        db.execute(f"INSERT INTO {table} (campaign, serial) SELECT ?, serial FROM {given}", (campaign, *values))
 
 
 def delete_serials(db: Connection, table: str, campaign: bytes, serials: Sequence[bytes]) -> None:
     """Remove serials from a table, if they are in it."""
     for some in pieces(serials):
-        marks = ", ".join("?" * len(some))
-        db.execute(f"DELETE FROM {table} WHERE campaign = ? AND serial IN ({marks})", (campaign, *some))
+        given, values = db.table_of("serial", some)
+        db.execute(
+            f"DELETE FROM {table} WHERE campaign = ? AND serial IN (SELECT serial FROM {given})", (campaign, *values)
+        )
 
 
 def pieces(serials: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

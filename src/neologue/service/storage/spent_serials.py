@@ -23,11 +23,11 @@ def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> fr
     db.share_table(_NEW)
     spent: set[bytes] = set()
     for some in pieces(serials):
-        marks = ", ".join("?" * len(some))
+        given, values = db.table_of("serial", some)
         rows = db.execute(
-            f"SELECT serial FROM spent WHERE campaign = ? AND serial IN ({marks})"
-            f" UNION ALL SELECT serial FROM {_NEW} WHERE campaign = ? AND serial IN ({marks})",
-            (campaign, *some, campaign, *some),
+            f"SELECT serial FROM spent WHERE campaign = ? AND serial IN (SELECT serial FROM {given})"
+            f" UNION ALL SELECT serial FROM {_NEW} WHERE campaign = ? AND serial IN (SELECT serial FROM {given})",
+            (campaign, *values, campaign, *values),
         )
         spent.update(serial for (serial,) in rows)
     return frozenset(spent)
@@ -36,9 +36,11 @@ def spent_among(db: Connection, campaign: bytes, serials: Sequence[bytes]) -> fr
 def spend(db: Connection, campaign: bytes, layer_index: int, serials: Sequence[bytes]) -> None:
     """Spend serials that are not spent yet, in a layer that is open and locked by this transaction."""
     for some in pieces(serials):
-        marks = ", ".join(["(?, ?, ?)"] * len(some))
-        parameters = [value for serial in some for value in (campaign, serial, layer_index)]
-        db.execute(f"INSERT INTO {_NEW} (campaign, serial, layer_index) VALUES {marks}", parameters)
+        given, values = db.table_of("serial", some)
+        db.execute(
+            f"INSERT INTO {_NEW} (campaign, serial, layer_index) SELECT ?, serial, ? FROM {given}",
+            (campaign, layer_index, *values),
+        )
 
 
 def put_in_order(database: Database) -> None:

@@ -6,10 +6,10 @@ a while.
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from neologue.errors import InputError, StorageError
 from neologue.service.storage.database import PATIENCE, Connection, Database, Parameters, Row
@@ -49,6 +49,10 @@ class _SqliteConnection(Connection):
 
     def select_for_update(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         return self.execute(sql, parameters)  # whoever writes is alone
+
+    def table_of(self, column: str, values: Sequence[bytes]) -> tuple[str, list[Any]]:
+        rows = ", ".join(["(?)"] * len(values))
+        return f"(SELECT column1 AS {column} FROM (VALUES {rows}))", list(values)
 
     def lock_alone(self) -> None:
         pass
