@@ -232,12 +232,18 @@ def test_a_mistake_is_told_before_anything_slow_is_imported(mistake: str, tmp_pa
     assert tried(mistake, SLOW_IMPORTS, tmp_path).stdout.split() == ["2"]
 
 
-@pytest.mark.parametrize(("content", "told"), MISTAKES_IN_FILES)
+@pytest.mark.parametrize(
+    ("command", "content", "told"),
+    [
+        *(("discover", *mistake) for mistake in MISTAKES_IN_FILES),
+        *((command, *MISTAKES_IN_FILES[-1]) for command in ("plan", "fleet")),
+    ],
+)
 def test_a_mistake_in_a_file_is_told_before_anything_slow_but_its_reader_is_imported(
-    content: str, told: str, tmp_path: Path
+    command: str, content: str, told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "typed.csv").write_text(content, "utf-8")
-    done = tried("discover typed.csv", tuple(set(SLOW_IMPORTS) - {"duckdb"}), tmp_path)
+    done = tried(f"{command} typed.csv", tuple(set(SLOW_IMPORTS) - {"duckdb"}), tmp_path)
     assert done.stdout.split() == ["2"]
     assert told in done.stderr
 

@@ -43,6 +43,15 @@ def read_columns(data: Sequence[Path], options: Mapping[str, Any]) -> "Columns":
     return Columns(user, word, options["count_column"], options["day_column"])
 
 
+def check_rows(data: Sequence[Path], options: Mapping[str, Any], days: int = 60) -> None:
+    """Refuse files with the wrong columns or, if they are small, with a wrong row; a pipe can be read only once."""
+    from neologue.populations.piped_input import is_pipe
+    from neologue.populations.record_checks import check_table
+
+    if data and not any(map(is_pipe, data)):
+        check_table(data, read_columns(data, options), days)
+
+
 def name_of_data(data: Sequence[Path]) -> str:
     """The names of the files of DATA, without their folders."""
     return "the standard input" if str(data[0]) == "-" else ", ".join(path.name for path in data)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neologue.cli.data_options import data_options, read_columns
+from neologue.cli.data_options import check_rows, data_options, read_columns
 from neologue.cli.group_options import group_options, require_masks
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.live.words import fetch_layers
@@ -100,6 +100,7 @@ def fleet(data: Sequence[Path], server: str | None, token: str | None, out: Path
     require_masks(options)
     read_columns(data, options)
     check_epsilon_acceptable(options["epsilon"])
+    check_rows(data, options)
     if server and not token:
         raise ParameterError("--server needs --token, the token of an operator of the service")
     if server is None and options["database"] is None:

@@ -41,10 +41,10 @@ def cost_options(command: Command) -> Command:
 
 def hosting_of(options: Mapping[str, Any]) -> "Hosting | None":
     """How the campaign is to be run, if its cost is asked for."""
-    from neologue.planning.service_cost import Hosting
-
     given = {name: options[name] for name in WITH_COST if options[name] is not None}
     if options["cost"]:
+        from neologue.planning.service_cost import Hosting
+
         return Hosting(**given)
     if given:
         raise ParameterError(f"--{next(iter(given)).replace('_', '-')} needs --cost")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.consent import YES, require_consent_to
-from neologue.cli.data_options import data_options, name_of_data
-from neologue.cli.discovery.inputs import CHANGEABLE, DEFAULT_USERS, check_options, check_rows, read_inputs
+from neologue.cli.data_options import check_rows, data_options, name_of_data
+from neologue.cli.discovery.inputs import CHANGEABLE, DEFAULT_USERS, check_options, read_inputs
 from neologue.cli.discovery.ledger_charge import ledger_charge
 from neologue.cli.help_sections import SectionedCommand
 from neologue.cli.privacy_option import PRIVACY, level_lines
@@ -177,7 +177,7 @@ def discover(data: Sequence[Path], as_json: bool, **options: Any) -> None:  # no
     """
     # Mistakes are found before anything that takes long to import.
     wanted = _check_arguments(data, options)
-    check_rows(data, wanted, options)
+    check_rows(data, options, wanted.parameters.days)
     from neologue.cli.discovery.result_files import next_step, write_results
     from neologue.cli.discovery.tables import show_discovery
     from neologue.cli.terminal import show_progress

@@ -70,15 +70,6 @@ def check_options(data: Sequence[Path], options: dict[str, Any]) -> "Campaign":
     return campaign
 
 
-def check_rows(data: Sequence[Path], wanted: "Campaign", options: dict[str, Any]) -> None:
-    """Refuse files with the wrong columns or, if they are small, with a wrong row; a pipe can be read only once."""
-    from neologue.populations.piped_input import is_pipe
-    from neologue.populations.record_checks import check_table
-
-    if data and not any(map(is_pipe, data)):
-        check_table(data, read_columns(data, options), wanted.parameters.days)
-
-
 def _held_to(
     level: "PrivacyLevel", campaign: "Campaign", measure: "Measuring | None", options: dict[str, Any]
 ) -> "Campaign":

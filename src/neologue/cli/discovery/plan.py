@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neologue.cli.consent import YES, require_consent
+from neologue.cli.data_options import check_rows
 from neologue.cli.discovery.cost_options import cost_options, hosting_of
 from neologue.cli.discovery.ledger_charge import DiscoveryCharge
 from neologue.cli.discovery.plan_shape import check_shape, learn_shape, read_people, shape_options
@@ -129,7 +130,9 @@ def plan(data: Sequence[Path], plot: Path | None, as_json: bool, yes: bool, **op
     """
     # Mistakes are found before anything that takes long to import.
     charge = check_shape(data, options)
-    wanted, hosting = _check_options(options), hosting_of(options)
+    wanted = _check_options(options)
+    check_rows(data, options, wanted.days)
+    hosting = hosting_of(options)
     from neologue.cli.discovery.plan_tables import show_plan
     from neologue.cli.terminal import show_progress
     from neologue.planning.duration import duration
@@ -163,6 +166,7 @@ class _Wanted:
     """What the options ask for, as far as it is known before any word is read."""
 
     profile: str
+    days: int
     language: str
     alphabet: "Alphabet"
     changes: dict[str, Any]
@@ -194,7 +198,8 @@ def _check_options(options: dict[str, Any]) -> _Wanted:
         changes["candidates"] = min(parameters.candidates, _candidates_that_fit(options["upload_bytes"], masked, votes))
     alphabet = choose_alphabet(options["alphabet"], profile.alphabet, language)
     level = asked_level(options, "local_epsilon", "central_epsilon")
-    wanted = _Wanted(profile.name, language, alphabet, first_epsilon(options, level) | changes, masked, level)
+    days, chosen = profile.parameters.days, first_epsilon(options, level) | changes
+    wanted = _Wanted(profile.name, days, language, alphabet, chosen, masked, level)
     # If the users are yet to be chosen, there are enough of them for any other parameter to be judged.
     wanted.campaign(MOST_USERS if options["users"] is None else options["users"], options["local_epsilon"])
     return wanted
