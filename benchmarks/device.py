@@ -1,5 +1,6 @@
 """The cost of making a report on a device, and of reading and counting it on the server."""
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from random import SystemRandom
@@ -43,13 +44,24 @@ def measure(setting: Setting) -> Part:
         ratios.extend(_ratios(mechanism, here))
         measured |= here
         size = len(contribute(words_of(layer), layer))
-        notes.append(f"{mechanism}: {size:,} bytes a report, ε = {epsilon:g}, {layer.bound} words")
+        line = f"{mechanism}: {size:,} bytes a report, ε = {epsilon:g}, {layer.bound} words"
+        if isinstance(layer.randomizer, Unary):
+            least = entropy_bytes(layer.randomizer)
+            line += f"; {size / least:.2f} times the {least:,.0f} bytes of its entropy"
+        notes.append(line)
     return Part(
         title=f"Devices and server: {setting.candidates:,} candidates, {setting.words} words a report",
         measured=list(measured.values()),
         ratios=ratios,
         notes=notes,
     )
+
+
+def entropy_bytes(randomizer: Unary) -> float:
+    """The entropy of a report of a device that holds as many candidates as it may: no code is shorter on average."""
+    noise, held = float(randomizer.channel.q), randomizer.bound
+    surprise = -(noise * math.log2(noise) + (1 - noise) * math.log2(1 - noise))
+    return ((randomizer.candidates - held) * surprise + held) / 8
 
 
 def layer_of(mechanism: str, epsilon: float, setting: Setting) -> ExtendingLayer:
