@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from neologue import plan as foresee
 from neologue.campaign.campaign import Campaign
 from neologue.planning.duration import duration
 
@@ -87,3 +88,11 @@ def test_a_layer_waits_for_the_most_of_its_devices() -> None:
     assert lasting.layer_hours == 104
     assert lasting.days == pytest.approx(4 * 104 / 24)
     assert duration(campaign, 10_000).layer_hours == 24
+
+
+def test_the_usual_b_is_kept_where_more_is_foreseen_with_it() -> None:
+    """Malay words of up to four characters: by how many words people hold, 38 would be best."""
+    found = foresee(users=20_000, language="ms", depth=4, privacy="strict", layers=3)
+    asked = foresee(users=20_000, language="ms", depth=4, privacy="strict", layers=3, words_per_user=38)
+    assert found.campaign.parameters.words_per_user == 60
+    assert found.expected.coverage > asked.expected.coverage

@@ -161,8 +161,10 @@ def plan(
         campaign = _at_level(campaigns, foresight, users, level)
         suitable = suitable_words(lexicon, campaign.parameters.words_per_user) if chooses_words else None
         if suitable and _may_ask_for(suitable, campaign, level):
-            campaigns = _with_words(campaigns, suitable)
-            campaign = _at_level(campaigns, foresight, users, level)
+            others = _with_words(campaigns, suitable)
+            other = _at_level(others, foresight, users, level)
+            if foresight.expected(other).coverage >= foresight.expected(campaign).coverage:
+                campaigns, campaign = others, other
     else:
         campaign = _largest_epsilon(campaigns, foresight, users, limits)
     points = []

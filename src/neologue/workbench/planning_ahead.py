@@ -31,7 +31,7 @@ def plan(
 
     Give any of `users`, `local_epsilon` and `central_epsilon`; the rest is chosen. `unit` is what the central ε
     protects: one word (`item`) or all words of a `user`. Without either ε the limits are those of a level of privacy,
-    `standard` if `privacy` names none.
+    `standard` if `privacy` names none, and the number of words in a report is chosen too unless it is given.
 
     >>> from neologue import plan
     >>> found = plan(users=50_000, language="id", local_epsilon=6.0, depth=6)
@@ -58,4 +58,5 @@ def plan(
         wanted = Changes(**{"epsilon": first, **changes, **({} if epsilon is None else {"epsilon": epsilon})})
         return Campaign.from_profile(profile, users=asked, alphabet=letters, known=words, **wanted)
 
-    return plan_for(campaign, chosen, users, limits, Exposure(), level=level)
+    chooses_words = "words_per_user" not in changes
+    return plan_for(campaign, chosen, users, limits, Exposure(), level=level, chooses_words=chooses_words)
