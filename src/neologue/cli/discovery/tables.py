@@ -58,7 +58,7 @@ def _show_prefixes(release: Release) -> None:
     if not listed:
         return
     rows = [
-        (f"{each.prefix}…", f"{each.left:,.0f}", f"{each.left / release.campaign.users:.2%}", f"{each.words:,}")
+        (f"{each.prefix}…", f"{each.left:,.0f}", f"{100 * each.left / release.campaign.users:.2f} %", f"{each.words:,}")
         for each in listed[:SHOWN_PREFIXES]
     ]
     rest = f", the first {len(rows)} of {len(listed):,}" if len(listed) > len(rows) else ""
