@@ -12,6 +12,8 @@ from neologue.language import builtin
 from neologue.release.signature import generate_key
 from neologue.workbench.optional import import_optional
 
+pytestmark = pytest.mark.slow  # whichever comes first makes the discovery that they share
+
 USERS = 2000
 HELD = {"yeet": 3, "rizz": 1, "the": 9, "<b>": 1}
 
