@@ -13,6 +13,7 @@ WHOLE = 200
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Who is asked": (
         *("users", "devices", "user_column", "word_column", "count_column", "day_column", "days", "seed"),
+        "check_ins",
     ),
     "What counts as a word": ("language", "alphabet", "case", "punctuation", "known", "targets", "depth"),
     "Privacy": (
@@ -27,6 +28,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
             "delta",
         ),
         *("words_per_user", "k_anonymity", "alpha", "unique_chance", "hostile_devices", "colluders", "yes"),
+        "shape_epsilon",
     ),
     "Measuring": ("measure", "measure_users", "measure_devices", "measure_rate", "largest_closed_vote_ratio"),
     "What it costs": (
