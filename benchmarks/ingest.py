@@ -39,6 +39,8 @@ GOAL = 1 / 3.5
 """The goal: the service handles at least this share of the requests per CPU-second of the echo server."""
 ECHO, SQLITE, POSTGRES = "uvicorn, echo", "neologue serve, SQLite", "neologue serve, PostgreSQL"
 SECONDS_TO_START = 120
+PATIENCE = 2.0
+"""For how many seconds a report waits for its batch, as a service has it."""
 TICK = 0.01
 """Seconds of CPU time in which systems count; a round that they can't tell from nothing took one."""
 
@@ -108,6 +110,7 @@ def _measure_servers(
                     **vars(target),
                     connections=setting.ingest_connections,
                     addresses=1,
+                    without=(),
                     reports=setting.ingest_reports,
                     folder=str(folder / "reports"),
                     first=next(firsts),
@@ -162,13 +165,16 @@ def echo(layer: Layer) -> Iterator[Target]:
 
 
 @contextmanager
-def service(url: str, layer: Layer, others: tuple[int, ...] = (), workers: int = 1) -> Iterator[Target]:
+def service(
+    url: str, layer: Layer, others: tuple[int, ...] = (), workers: int = 1, patience: float = PATIENCE
+) -> Iterator[Target]:
     """A service whose campaign asks one layer of more devices than there are."""
     campaign, secret = new_campaign(url, layer)
     port = _free_port()
     # All senders have one address.
-    options = ("--database", url, "--port", str(port), "--requests-per-second", "1e6", "--workers", str(workers))
-    with start_server(("neologue", "serve", *options), f"http://127.0.0.1:{port}/readyz") as server:
+    options = ("--database", url, "--port", str(port), "--requests-per-second", "1e6")
+    more = ("--workers", str(workers), "--patience", str(patience))
+    with start_server(("neologue", "serve", *options, *more), f"http://127.0.0.1:{port}/readyz") as server:
         yield Target(port, server, campaign.hex(), layer.digest.hex(), secret.hex(), others)
 
 

@@ -32,7 +32,9 @@ class Round:
     server: int
     """The server's process, whose CPU time counts."""
     others: tuple[int, ...]
-    """Processes that work for the server, with their children."""
+    """Processes that work for the server, with their children …"""
+    without: tuple[int, ...]
+    """… but for these, which measure."""
     connections: int
     addresses: int
     """From how many addresses of this machine they come: a service allows each only so many."""
@@ -165,7 +167,8 @@ async def send(round_: Round) -> dict[str, float]:
 
         devices.append(Device(senders, connect))
         await connect(devices[-1])
-    servers, others = with_children(round_.server), with_children(*round_.others)
+    servers = with_children(round_.server)
+    others = [each for each in with_children(*round_.others) if each.pid not in round_.without]
     began, before, before_others = time.perf_counter(), cpu_seconds(*servers), cpu_seconds(*others)
     for device in devices:
         device.send()

@@ -41,6 +41,8 @@ class Setting:
     workers_layers: tuple[tuple[int, float], ...]
     """Candidates and ε of their layers: 7, 6 and 10 KB a report, which is the most that a campaign asks for."""
     workers_connections: int
+    workers_patience: float
+    """Seconds that a report waits for its batch: on a busy machine many would be sent again and again otherwise."""
     workers_reports: int
     workers_rounds: int
     masked_groups: tuple[tuple[int, int], ...]
@@ -98,6 +100,7 @@ FULL = Setting(
     workers=(1, 2, 4),
     workers_layers=((1_000_000, 5.3), (4_000_000, 7.0), (16_000_000, 8.0)),
     workers_connections=4_000,
+    workers_patience=10.0,
     workers_reports=10_000,
     workers_rounds=3,
     masked_groups=((50, 100_000), (100, 10_000), (100, 100_000), (100, 1_000_000), (500, 100_000)),
@@ -130,9 +133,10 @@ QUICK = Setting(
     ingest_connections=120,
     ingest_reports=200,
     ingest_rounds=2,
-    workers=(1, 2),
+    workers=(1,),
     workers_layers=((10_000, 5.0),),
     workers_connections=120,
+    workers_patience=2.0,
     workers_reports=200,
     workers_rounds=2,
     masked_groups=((20, 1_000),),

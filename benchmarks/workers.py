@@ -38,6 +38,8 @@ class Looks:
     locked: int = 0
     counts: set[int] = field(default_factory=set)
     """The numbers of reports that it had: each batch makes another one."""
+    processes: tuple[int, ...] = ()
+    """Of the database server, which work for whoever looks."""
 
     def __sub__(self, before: "Looks") -> "Looks":
         return Looks(self.all - before.all, self.locked - before.locked, self.counts - before.counts)
@@ -106,6 +108,7 @@ def _measure_services(
                     addresses=-(-setting.workers_connections // PER_ADDRESS),
                     reports=setting.workers_reports,
                     folder=str(folder),
+                    without=looks.processes,
                     first=next(firsts),
                 )
                 seen, final = looks - before, took["final"]
@@ -122,7 +125,7 @@ def _measure_services(
         works = [work(ECHO, stack.enter_context(echo(layer)), Looks())]
         for workers in setting.workers:
             url, server = new_database()
-            target = stack.enter_context(service(url, layer, (server,), workers))
+            target = stack.enter_context(service(url, layer, (server,), workers, setting.workers_patience))
             what = f"{workers} workers" if workers > 1 else "1 worker"
             works.append(work(what, target, stack.enter_context(_watch(url))))
         return list(measure_in_turn(works, setting.workers_rounds).values()), figures, size
@@ -137,6 +140,7 @@ def _watch(url: str) -> Iterator[Looks]:
 
     def look() -> None:
         with psycopg.connect(url, autocommit=True) as connection:
+            looks.processes = (connection.info.backend_pid,)
             while not over.wait(LOOK):
                 free = connection.execute("SELECT 1 FROM layers FOR UPDATE SKIP LOCKED").fetchall()
                 ((reports,),) = connection.execute("SELECT reports FROM layers").fetchall()
