@@ -211,8 +211,11 @@ PARTS: dict[str, tuple[Part, str]] = {
         "discovery.plausibility",
     ),
     "a made-up report": (lambda _: made_up_votes(small_layer(["a"], mechanism=NAME), 10), "aggregation.made_up"),
-    "a fast simulation": (lambda people: discover(people, campaign(), fidelity="fast"), "simulation.vote_laws"),
-    "an exact simulation": (lambda people: discover(people, campaign(), fidelity="exact"), "simulation.report_kernels"),
+    "a fast simulation": (lambda people: discover(people, campaign(), fidelity="fast"), "simulation.votes.vote_laws"),
+    "an exact simulation": (
+        lambda people: discover(people, campaign(), fidelity="exact"),
+        "simulation.votes.report_kernels",
+    ),
     "the layer of an audit": (lambda _: audit_layer(NAME, 4.0, 1), "audit.audit"),
     "an attack": (lambda _: attack_on(randomizer(NAME, 100, 4.0, 1)), "audit.audit"),
 }

@@ -84,6 +84,7 @@ async def asked(service: Worker, path: str, body: bytes) -> int:
         "scheme": "http",
         "method": "POST",
         "path": path,
+        "query_string": b"",
         "headers": [],
         "client": ("127.0.0.1", 1),
     }

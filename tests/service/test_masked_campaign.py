@@ -86,9 +86,9 @@ def test_an_operator_makes_a_secure_campaign_by_a_command(tmp_path: Path) -> Non
         run = CliRunner(env={"NEOLOGUE_TOKEN": service.token, "NEOLOGUE_SERVER": service.address})
         made = run.invoke(main, ["campaign", "create", "spring", "--devices", "20000", "--language", "en", *options])
         assert made.exit_code == 0, made.output
-        assert "Privacy against the server" in made.output
+        assert "The server: reads masked sums of at least " in made.output
         assert "Under masks each hostile device" in made.output
-        assert "for a whole user (no meaningful protection)" in made.output
+        assert "(no meaningful protection) for a whole user." in made.output
         assert service.ask("GET", "/v1/campaigns/spring").json["aggregation"] == "secure"
         wrong = run.invoke(main, ["campaign", "create", "fall", "--devices", "20000", *options, "--corruption", "31"])
         assert wrong.exit_code == 2

@@ -193,7 +193,7 @@ class TestOverHttp:
 
         rows = list(csv.DictReader(io.StringIO(exported("csv"))))
         assert {"'=1+1", "a,b", "xyzzy/q"} <= {row["word"] for row in rows}
-        assert {"estimate", "low", "high"} <= set(rows[0])
+        assert {"would_report", "would_report_low", "would_report_high"} <= set(rows[0])
         count, *entries = exported("dic").splitlines()
         assert int(count) == len(entries)
         assert "xyzzy\\/q" in entries

@@ -132,7 +132,8 @@ def test_with_nothing_released_nobody_is_asked_to_measure() -> None:
     found = discover(crowd, campaign_of(), seed=0, progress=Looking(), measure=Measuring(1000))
     assert not found.release.words
     assert found.release.measurement is not None
-    assert (found.release.measurement.asked, found.release.measurement.coverage) == (0, None)
+    planned = found.release.measurement
+    assert (planned.asked, planned.reports, planned.candidates, planned.coverage) == (1000, 0, 0, None)
     assert not seen
     assert release_facts(found.release).measured == ()
 
