@@ -70,8 +70,8 @@ def _parts(devices: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield devices[start : start + AT_ONCE]
 
 
-def find_words(java: JavaMachine, folder: Path, devices: int) -> tuple[set[str], Counter[str]]:
-    """The words that a campaign of so many devices without a network finds, and how their parts ended."""
+def find_words(java: JavaMachine, folder: Path, devices: int) -> tuple[set[str], Counter[str], int]:
+    """The words that a campaign of so many devices without a network finds, how their parts ended, and the reports."""
     with served(f"sqlite:///{folder}/service.db", failures_per_minute=1e6) as service:
         # Every device comes back, however long its files are on the way: places are kept, and no layer ends early.
         told = definition(rehearsal=True, devices=devices, layer_seconds=1e4, answer_seconds=1e3)
@@ -84,15 +84,16 @@ def find_words(java: JavaMachine, folder: Path, devices: int) -> tuple[set[str],
         while service.ask("GET", "/v1/campaigns/small").json["state"] == "running":
             fleet.go_round()
         found = service.ask("GET", "/v1/campaigns/small/release").json["words"]
-        return {word["word"] for word in found}, fleet.ends
+        layers = service.ask("GET", "/v1/campaigns/small/layers").json
+        return {word["word"] for word in found}, fleet.ends, sum(layer["reports"] for layer in layers)
 
 
 def main() -> None:
     """Run one campaign and say what it found."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, running_java(Path(folder) / "java") as java:
-        found, ends = find_words(java, Path(folder), int(sys.argv[1]))
-    print(f"found {sorted(found)}; {dict(ends)}; {time.monotonic() - started:,.0f} s")
+        found, ends, reports = find_words(java, Path(folder), int(sys.argv[1]))
+    print(f"found {sorted(found)} in {reports:,} reports; {dict(ends)}; {time.monotonic() - started:,.0f} s")
     if found != set(WORDS):
         sys.exit(f"devices over HTTP find {sorted(WORDS)}")
 
