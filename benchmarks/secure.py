@@ -13,7 +13,7 @@ from benchmarks.setting import Setting
 from neologue.aggregation.group_outcome import GroupSum
 from neologue.aggregation.masked_group import GroupServer
 from neologue.device.masked import Ballot, Identity, Member
-from neologue.ed25519 import is_signed
+from neologue.ed25519 import forget_signatures
 from neologue.masking.terms import MaskingGroup, Promise, Terms
 from neologue.masking.traffic import download_bytes, upload_bytes
 from neologue.masking.voucher import Issuers, vouch
@@ -80,7 +80,7 @@ def server_seconds(group: MaskingGroup) -> float:
             received = server.message_for(device)
             took += time.thread_time() - began
             message = members[device].advertise() if step is None else step(members[device], received or b"")
-            is_signed.cache_clear()  # what devices of this process have verified, a server has not
+            forget_signatures()  # what devices of this process have verified, a server has not
             began = time.thread_time()
             server.receive(device, message)
             took += time.thread_time() - began

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from neologue.aggregation.masked_group import GroupServer
 from neologue.device.masked import Ballot, Identity, Member
-from neologue.ed25519 import is_signed
+from neologue.ed25519 import forget_signatures
 from neologue.masking.agreement import ShareRequest, Survivors, signed_shared, signed_survivors
 from neologue.masking.messages import Deal, Delivery, Sharing
 from neologue.masking.roster import Roster
@@ -77,7 +77,7 @@ def device_seconds(group: MaskingGroup) -> float:
 
     def timed(work: Callable[[], T]) -> T:
         nonlocal took
-        is_signed.cache_clear()  # a device knows nothing of what others in this process have verified
+        forget_signatures()  # a device knows nothing of what others in this process have verified
         began = time.thread_time()
         done = work()
         took += time.thread_time() - began
