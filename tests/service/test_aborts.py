@@ -158,19 +158,19 @@ def test_sums_that_are_just_being_merged_are_erased(
     with database.transaction() as db:
         layer_store.close_layer(db, entry.id, 0)
     abort = threading.Thread(target=other.coordinator.abort, args=(entry.name, 1.0))
-    really, looks = report_store._numbers, 0
+    really, looks = report_store._sizes, 0
 
-    def meanwhile(db: Connection, campaign: bytes, layer_index: int) -> list[int]:
+    def meanwhile(db: Connection, campaign: bytes, layer_index: int) -> dict[int, int]:
         nonlocal looks
         looks += 1
-        numbers = really(db, campaign, layer_index)
+        sizes = really(db, campaign, layer_index)
         if looks == 3:  # what is to be merged, that it is still there, and the same under the lock
             abort.start()
             with psycopg.connect(url, autocommit=True) as watch:
                 wait_until(lambda: watch.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchall())
-        return numbers
+        return sizes
 
-    monkeypatch.setattr(report_store, "_numbers", meanwhile)
+    monkeypatch.setattr(report_store, "_sizes", meanwhile)
     town.storage.merge_sums(entry.id, 0, most=1)
     abort.join(timeout=300)
     assert counts(town, entry) == ("aborted", [100], [], None)

@@ -175,6 +175,26 @@ def test_two_workers_that_merge_at_once_lose_no_votes(storage: ReportStore, monk
     assert not others
 
 
+def test_a_sum_that_another_worker_has_merged_others_into_is_not_written_over(
+    storage: ReportStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for start in range(0, 60, 10):
+        storage.commit_batch(CAMPAIGN, 0, batch_of(range(start, start + 10)), minimum=10)
+    with storage.database.reading() as db:
+        numbers = [number for (number,) in db.execute("SELECT id FROM sums WHERE layer_index = 0 ORDER BY id")]
+    really, others = pack_sum, [numbers[3:]]
+
+    def meanwhile(votes: Counts) -> bytes:
+        while others:
+            storage._merge(CAMPAIGN, 0, others.pop())
+        return really(votes)
+
+    monkeypatch.setattr("neologue.service.storage.report_store.pack_sum", meanwhile)
+    storage._merge(CAMPAIGN, 0, numbers[2:4])  # the other one merges the fourth with those behind it
+    assert same(storage.tally(CAMPAIGN, 0), tally_of(range(60)))
+    assert sums(storage.database) == [10, 10, 10, 30]
+
+
 def test_reports_that_turn_out_to_be_counted_are_taken_out_of_a_sum_that_was_made_ahead(
     storage: ReportStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

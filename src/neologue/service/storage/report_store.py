@@ -4,7 +4,7 @@ Exactly once: to spend the serials of a batch, to add its votes and to count its
 lock of the layer. So a batch may be committed again at any time, by anyone: what was counted before is found spent.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -173,7 +173,7 @@ class ReportStore:
             if not layers:
                 raise StorageError(f"the campaign {campaign.hex()} has no layer {layer_index} in {self.database.name}")
             ((candidates, counted),) = layers
-            tally, _ = _add_up(db, _numbers(db, campaign, layer_index), candidates)
+            tally, _ = _add_up(db, _sizes(db, campaign, layer_index), candidates)
         if tally.reports != counted:
             raise StorageError(
                 f"the database {self.database.name} has the votes of {tally.reports} reports where {counted} were "
@@ -187,7 +187,7 @@ class ReportStore:
         Not those of made-up reports alone: nobody sent them.
         """
         with self.database.reading() as db:
-            for number in _numbers(db, campaign, layer_index):
+            for number in _sizes(db, campaign, layer_index):
                 tally, made_up = _add_up(db, [number], candidates)
                 if tally.reports > made_up:
                     yield tally
@@ -213,7 +213,7 @@ class ReportStore:
             ((sums,),) = db.execute(f"SELECT COUNT(*) FROM sums WHERE {of_layer}", (campaign, layer_index))
             if sums <= most:
                 return
-            numbers = _numbers(db, campaign, layer_index)
+            numbers = list(_sizes(db, campaign, layer_index))
         together = -(-len(numbers) // max(1, most // 2))
         for start in range(0, len(numbers), together):
             self._merge(campaign, layer_index, numbers[start : start + together])
@@ -226,14 +226,16 @@ class ReportStore:
         of_layer = (campaign, layer_index)
         with self.database.reading() as db:
             layers = db.execute("SELECT candidates FROM layers WHERE campaign = ? AND layer_index = ?", of_layer)
-            if not set(numbers) <= set(_numbers(db, *of_layer)):
+            if not set(numbers) <= _sizes(db, *of_layer).keys():
                 return
             merged, made_up = _add_up(db, numbers, layers[0][0])
         packed = pack_sum(merged.votes.astype(np.uint32))
         with self.database.transaction() as db:
             db.select_for_update("SELECT 1 FROM layers WHERE campaign = ? AND layer_index = ?", of_layer)
-            if not set(numbers) <= set(_numbers(db, *of_layer)):
-                return  # another worker has merged them, or the layer was decided
+            present = _sizes(db, *of_layer)
+            # Another worker has merged them, into one of these or others, or the layer was decided.
+            if not set(numbers) <= present.keys() or sum(present[each] for each in numbers) != merged.reports:
+                return
             for number in others:
                 db.execute("DELETE FROM sums WHERE id = ?", (number,))
             # Where the first one was: newer sums may have come behind it.
@@ -276,13 +278,13 @@ def _sum_of_chosen(
     return ahead
 
 
-def _numbers(db: Connection, campaign: bytes, layer_index: int) -> list[int]:
-    """The sums of a layer, in the order in which they were written."""
-    rows = db.execute("SELECT id FROM sums WHERE campaign = ? AND layer_index = ? ORDER BY id", (campaign, layer_index))
-    return [number for (number,) in rows]
+def _sizes(db: Connection, campaign: bytes, layer_index: int) -> dict[int, int]:
+    """The sums of a layer, in the order in which they were written, each with its number of reports."""
+    of_layer = (campaign, layer_index)
+    return dict(db.execute("SELECT id, reports FROM sums WHERE campaign = ? AND layer_index = ? ORDER BY id", of_layer))
 
 
-def _add_up(db: Connection, numbers: Sequence[int], candidates: int) -> tuple[Tally, int]:
+def _add_up(db: Connection, numbers: Iterable[int], candidates: int) -> tuple[Tally, int]:
     """The votes of some sums together, and how many of their reports are made up."""
     votes, reports, made_up = np.zeros(candidates, np.uint32), 0, 0
     # One at a time: together they may be larger than the memory.
